@@ -20,6 +20,10 @@ from tests.attacks import Attack, Outcomes
 from tests.attacks.files import spoiled
 
 _SLOW = 150
+_HALF = b"half of a body"
+"""Ends requests whose client hangs up before the rest."""
+_SECONDS_TO_RESPOND = 1.0
+"""A request that was spoiled may be one that the server waits for the rest of."""
 _SAID = "said.txt"
 """What the server prints in its terminal."""
 _GOOD = b"GET /runs HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n"
@@ -84,14 +88,31 @@ def _malformed(port: int, chance: random.Random) -> Iterator[bytes]:
     yield good.replace(b"GET", b"G\0T")
     yield good.replace(b"HTTP/1.1", b"HTTP/9.9")
     yield good.replace(b"127.0.0.1", b"127.0.0.1\r\nHost: evil.example")
-    yield post + b"Content-Length: 100\r\n\r\nhalf"  # and hangs up
+    yield post + b"Content-Length: 100\r\n\r\n" + _HALF
+    # Requests that the guard lets through, so that their bodies are read.
+    ours = post + b"X-Assay: 1\r\n"
+    yield ours + b"Content-Length: 100\r\n\r\n" + _HALF
+    yield ours + b"Transfer-Encoding: chunked\r\n\r\n" + (b"8000\r\n" + b"a" * 0x8000 + b"\r\n") * 12 + b"0\r\n\r\n"
+    parts = ours.replace(b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x")
+    yield parts + _body(b"--x\r\nA\r\n")
+    yield parts.replace(b"; boundary=x", b"") + _body(b"--x")
+    yield ours.replace(b"/runs/delete", b"/live/x/say") + _body(b"[" * 100_000)
+    for origin in (b"http://[", b"http://[::1", b"http://127.0.0.1:%d@evil.example" % port):
+        yield post + b"Origin: " + origin + b"\r\n" + _body(b"run=x")
+
+
+def _body(content: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n" % len(content) + content
 
 
 def _send(port: int, raw: bytes) -> bytes:
+    """The beginning of the response. A request that is not complete is hung up on instead of waiting for one."""
     with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as one:
         with suppress(OSError):
             one.sendall(raw)
-            one.shutdown(socket.SHUT_WR)
+        if raw.endswith(_HALF):
+            return b""
+        one.settimeout(_SECONDS_TO_RESPOND)
         with suppress(OSError):
             return one.recv(64)
     return b""
@@ -131,4 +152,4 @@ def hostile_clients(times: int, folder: Path) -> Outcomes:
     yield f"clients fill the terminal: {said[-80:]!r}" if said else None
 
 
-ATTACKS = [Attack("slow and malformed clients", hostile_clients, 1, 1_000, seconds=2)]
+ATTACKS = [Attack("slow and malformed clients", hostile_clients, 1, 1_000, seconds=5)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -102,3 +103,20 @@ def test_no_page_takes_text_for_html(hostile: Store) -> None:
         assert not seen.handlers, path
         assert all(link.startswith(("/", "#", "data:")) for link in seen.links), path
         assert not re.search(r"<x-injected", page), path
+
+
+@pytest.mark.parametrize("half", [chr(0xD800), chr(0xDCFF)], ids=["escape", "byte"])
+def test_half_a_character_in_names_breaks_no_page(half: str, tmp_path: Path) -> None:
+    # An escape in JSON, or a byte on the command line that is not UTF-8.
+    with open_store(tmp_path / "runs.db") as store:
+        made = scores(("one", f"two {half}"), seed=1, scenarios=2, repetitions=1)
+        answers = tuple(replace(one, scenario=one.scenario + half) for one in made.answers)
+        runs = [experiment(store, replace(made, answers=answers), f"n{half}", tags=(f"t{half}",)) for _ in range(2)]
+        client = TestClient(make_app(Site(store), Access()), base_url="http://127.0.0.1")
+        for page in (
+            "/runs",
+            f"/runs/{runs[0]}",
+            f"/runs/{runs[0]}/report",
+            f"/difference?run={runs[0]}&run={runs[1]}",
+        ):
+            assert client.get(page).status_code == 200, page

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 from starlette.testclient import TestClient
 from tests.report.agent_scores import scores
 from tests.store import postgres
@@ -22,6 +23,7 @@ from assay.store.store import Store
 from assay.web.app import make_app
 from assay.web.kept_pages import KeptPages
 from assay.web.recent import Recent
+from assay.web.responses import address_of
 from assay.web.safety import Access
 from assay.web.site import Site
 
@@ -120,6 +122,14 @@ def test_a_name_and_last_mean_the_run_that_they_mean_now(client: TestClient, sto
     assert ids[1] in str(before)
     assert newest not in str(before)
     assert newest in str(after)
+
+
+def test_names_that_look_alike_in_an_address_have_their_own_pages() -> None:
+    # As a server gives it: without escapes. The client of the tests would resolve them twice.
+    paths = ["/runs/a?b", "/runs/a%3Fb", "/runs/a%253Fb", "/runs/a#b", "/runs/a"]
+    asked = [Request({"type": "http", "path": path, "headers": [], "query_string": b"b"}) for path in paths]
+    assert [address_of(one) for one in asked[:2]] == ["/runs/a%3Fb?b", "/runs/a%253Fb?b"]
+    assert len({address_of(one) for one in asked}) == len(paths)
 
 
 def test_a_run_that_is_stopped_is_shown_so(client: TestClient, site: Site, store: Store) -> None:

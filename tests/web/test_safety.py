@@ -13,6 +13,7 @@ from assay.web.server import access_for, url_of
 from assay.web.site import Site
 
 TOKEN = "correct horse battery"
+_FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,8 @@ def test_a_page_on_loopback_answers_to_its_own_names_only(host: str, status: int
         ({"origin": "http://127.0.0.1"}, 303),
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "null"}, 403),
+        ({"origin": "http://["}, 403),
+        ({"origin": "http://127.0.0.1@evil.example"}, 403),
         ({"x-assay": "1"}, 303),
         ({}, 403),
     ],
@@ -64,6 +67,8 @@ def test_only_visitors_with_the_token_are_let_in_and_then_keep_a_cookie(store: S
     assert "SameSite=strict" in cookie
     assert TOKEN not in cookie
     assert client.get("/runs").status_code == 200
+    # The printed address, opened again: the token does not stay in the address.
+    assert client.get("/runs", params={"token": TOKEN}).headers["location"] == "/runs"
     client.cookies.clear()
     client.cookies.set("assay-80", "guessed")
     assert client.get("/runs").status_code == 401
@@ -94,6 +99,9 @@ def test_every_answer_tells_browsers_to_run_and_fetch_nothing_else(path: str, cl
 
 def test_requests_have_a_size(client: TestClient) -> None:
     assert client.post("/runs/tag", data={"tag": "x" * MOST_BODY_BYTES}).status_code == 413
+    # Without a stated length, and so read until it is too long.
+    pieces = (b"tag=" + b"x" * 50_000 for _ in range(10))
+    assert client.post("/runs/tag", content=pieces, headers=_FORM).status_code == 413
     assert client.get("/runs", params={"q": "x" * 40_000}).status_code == 414
     assert client.get("/runs", params={"q": "x" * 3000}).status_code == 400
     assert client.get("/runs", params={"page": "-1"}).status_code == 400

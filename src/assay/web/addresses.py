@@ -7,7 +7,10 @@ from urllib.parse import quote, urlencode
 
 
 def address(path: str, **given: str | int | Sequence[str] | None) -> str:
-    """An address on this server; None and empty values are left out, and a list repeats its name."""
+    """An address on this server; None and empty values are left out, and a list repeats its name.
+
+    Half a surrogate pair, which a name from the command line or from Python may have, becomes '?'.
+    """
     pairs: list[tuple[str, str]] = []
     for key, value in given.items():
         if isinstance(value, str | int):
@@ -15,12 +18,12 @@ def address(path: str, **given: str | int | Sequence[str] | None) -> str:
                 pairs.append((key, str(value)))
         elif value is not None:
             pairs += [(key, item) for item in value]
-    return f"{path}?{urlencode(pairs)}" if pairs else path
+    return f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
 
 
 def run_address(run_id: str, part: str = "", **given: str | int | Sequence[str] | None) -> str:
     """The address of a run, or of a part of it."""
-    path = f"/runs/{quote(run_id, safe='')}"
+    path = f"/runs/{quote(run_id, safe='', errors='replace')}"
     return address(f"{path}/{part}" if part else path, **given)
 
 

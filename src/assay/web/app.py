@@ -12,7 +12,7 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -29,7 +29,7 @@ from assay.web.live.routes import Live
 from assay.web.pages.runs import Listed, delete_view, runs_view
 from assay.web.requests import field_of, form_of, query_number, query_text, query_texts, search_of
 from assay.web.responses import address_of, is_shown, page_response, saved_response
-from assay.web.safety import Access, Guard
+from assay.web.safety import Access, Guard, too_long
 from assay.web.shell import View, framed, static_file
 from assay.web.site import Site
 
@@ -69,7 +69,13 @@ def make_app(site: Site, access: Access) -> ASGIApp:
     app = Starlette(
         lifespan=lifespan,
         routes=routes,
-        exception_handlers={AssayError: _refuse, HTTPException: _refuse_http, Exception: _fail, TimeoutError: _late},
+        exception_handlers={
+            AssayError: _refuse,
+            HTTPException: _refuse_http,
+            ClientDisconnect: _cut_off,
+            Exception: _fail,
+            TimeoutError: _late,
+        },
     )
     return Guard(app, access)
 
@@ -394,6 +400,11 @@ def _refuse_http(request: Request, error: Exception) -> Response:
         return response
     what = "There is no such page" if error.status_code == 404 else error.detail
     return _error_page(what, "", error.status_code)
+
+
+def _cut_off(request: Request, error: Exception) -> Response:
+    """To a body that grew too long; a client that hung up does not read it."""
+    return too_long()
 
 
 def _late(request: Request, error: Exception) -> Response:

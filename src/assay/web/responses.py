@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -18,8 +20,12 @@ def page_response(view: View, request: Request) -> Response:
 
 
 def address_of(request: Request) -> str:
-    """The address that a request asks for, with its query."""
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    """The address that a request asks for, with its query; no other request has the same.
+
+    The path of `request.url` is no such address: it is the same for a name with '?' and for a name with '%3F'.
+    """
+    path = quote(request.scope["path"], safe="/@:~", errors="replace")
+    return path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def is_shown(response: Response) -> bool:

@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -132,7 +132,7 @@ class Guard:
             return JSONResponse({"error": what}, 400) if is_api else _no(414, what)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
-            return _no(413, f"A request may have at most {MOST_BODY_BYTES:,} bytes.")
+            return too_long()
         if request.method in _CHANGES and not is_same_origin(headers):
             return _no(403, "A change must come from a page of this server, or have the header X-Assay: 1.")
         return self._unknown_visitor(request)
@@ -140,11 +140,6 @@ class Guard:
     def _unknown_visitor(self, request: Request) -> Response | None:
         access = self._access
         if access.token is None:
-            return None
-        if access.accepts_session(_cookie(request.headers.get("cookie", ""), access.cookie)):
-            return None
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and access.accepts_token(bearer.strip()):
             return None
         given = request.query_params.get("token", "")
         if given and access.accepts_token(given):
@@ -154,7 +149,17 @@ class Guard:
             response = RedirectResponse(f"{to}?{urlencode(kept)}" if kept else to, 303)
             access.grant(response)
             return response
+        if access.accepts_session(_cookie(request.headers.get("cookie", ""), access.cookie)):
+            return None
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and access.accepts_token(bearer.strip()):
+            return None
         return _no(401, "This page needs a token. Open the address that assay serve printed.")
+
+
+def too_long() -> Response:
+    """The response to a body that is too long."""
+    return _no(413, f"A request may have at most {MOST_BODY_BYTES:,} bytes.")
 
 
 def is_loopback(host: str) -> bool:
@@ -178,7 +183,7 @@ def is_same_origin(headers: Headers) -> bool:
         return site == "same-origin"
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc == headers.get("host") and urlsplit(origin).scheme in ("http", "https")
+        return origin in (f"http://{headers.get('host')}", f"https://{headers.get('host')}")
     return headers.get("x-assay") == "1"
 
 

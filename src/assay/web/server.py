@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import secrets
@@ -78,16 +79,19 @@ def serve_until_stopped(
         timeout_keep_alive=_SECONDS_KEPT_ALIVE,
     )
     server = _Server(config, started, stopping)
-    # Of a client that breaks the protocol while it is answered; anyone could fill the terminal with tracebacks.
+    # Anyone could fill the terminal with tracebacks.
     logging.getLogger("uvicorn.error").addFilter(_is_our_own)
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     # uvicorn raises the signal again after it has ended; for a user Ctrl-C is the normal end.
     with contextlib.suppress(KeyboardInterrupt):
         server.run([bound])
 
 
 def _is_our_own(record: logging.LogRecord) -> bool:
-    """Whether a message is not about a client that breaks the protocol."""
-    return not (record.exc_info and isinstance(record.exc_info[1], h11.ProtocolError))
+    """Whether a message is neither about a client that breaks the protocol while it is answered, nor about a page that
+    was still being rendered when the server ended.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], h11.ProtocolError | asyncio.CancelledError))
 
 
 class _Server(uvicorn.Server):

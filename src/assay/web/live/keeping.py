@@ -89,8 +89,11 @@ def keep_scenario(folder: Path, conversation: LiveConversation, name: str) -> Pa
         turns.append(stated)
     scenarios.append({"id": unique, "kind": "live", "clock": conversation.started.isoformat(), "turns": turns})
     folder.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".yaml.new")
-    draft.write_text(yaml.safe_dump(suite, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
-    load_suite(draft.rename(draft.with_name("new-" + path.name)))
-    draft.with_name("new-" + path.name).replace(path)
+    draft = path.with_name("new-" + path.name)
+    try:
+        draft.write_text(yaml.safe_dump(suite, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
+        load_suite(draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
     return path

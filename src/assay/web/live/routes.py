@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from assay.errors import AssayError, UsageError
+from assay.json_safe import whole_text
 from assay.redaction import redacted
 from assay.report.html.elements import element
 from assay.report.html.page import Content
@@ -222,7 +223,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     value = given.get(name, "")
     if not isinstance(value, str):
         raise UsageError(f"'{name}' must be text")
-    return value
+    return whole_text(value)
 
 
 def _html(page: str) -> Response:
