@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,21 @@ def numbers_of_thousands_of_digits(times: int, folder: Path) -> Outcomes:
         yield f"{str(words)[:80]}: {done.returncode}, {done.stderr[:200]}" if fell else None
 
 
+def numbers_that_are_none(times: int, folder: Path) -> Outcomes:
+    """NaN and infinities wherever a transcript has room for a value: scored, stored, exported."""
+    file, store = folder / "t.jsonl", folder / "runs.db"
+    for number in (float("nan"), float("inf"), -float("inf")):
+        call = {"name": "f", "arguments": {"x": number}, "result": [number]}
+        for more in ({"truth": {"city": "Rome", "temperature": number}}, {"truth": [number]}, {"tool_calls": [call]}):
+            file.write_text(transcript(turns=[TURNS[0] | more], preferences={"likes": number}), "utf-8")
+            done = assay_command("chat", "score", file, "--metrics", "accuracy", "--store", store)
+            shown = assay_command("runs", "export", "@last", "-", "--store", store)
+            fell = "Traceback" in done.stderr + shown.stderr or bool(re.search(r": -?(NaN|Infinity)", shown.stdout))
+            yield f"{str(more)[:80]}: {done.stderr[-100:]}" if fell else None
+
+
 ATTACKS = [
     Attack("a transcript chooses files or numbers", transcripts_choose, 1, 1),
+    Attack("numbers that are none", numbers_that_are_none, 1, 1),
     Attack("numbers of thousands of digits", numbers_of_thousands_of_digits, 1, 1, seconds=0.6),
 ]

@@ -11,7 +11,9 @@ from tests.command import assay_command
 
 from assay.chat.agents.spec import load_agents
 from assay.chat.suites import load_suite
-from assay.runs.scaffold import Project
+from assay.chat.yamlfile import load_yaml
+from assay.errors import UsageError
+from assay.runs.scaffold import Project, write_project
 
 
 @pytest.mark.parametrize("domain", ["weather", "shop"])
@@ -61,3 +63,20 @@ def test_an_agent_of_a_framework_brings_its_extra_into_ci() -> None:
     assert 'assay-agents[agents,google-adk]"' in files[".github/workflows/assay.yml"]
     assert 'object: "my_pkg.agent:root_agent"' in files["agents.yaml"]
     assert "my_agent.py" not in files
+
+
+@pytest.mark.parametrize("name", ["suite.yaml", ".github", ".github/workflows", "my_agent.py"])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_link_in_the_folder_sends_no_file_elsewhere(tmp_path: Path, name: str, force: bool) -> None:
+    link, elsewhere = tmp_path / "project" / name, tmp_path / "elsewhere"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    with pytest.raises(UsageError, match="is a link"):
+        write_project(Project(), tmp_path / "project", force=force)
+    assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("name", ["x: y", "true", "a\nversion: 2", "[", "null", "#"])
+def test_any_name_of_a_suite_is_one_name(tmp_path: Path, name: str) -> None:
+    write_project(Project(name=name), tmp_path)
+    assert load_yaml(tmp_path / "suite.yaml").data["name"] == name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -35,5 +36,5 @@ def init(
     project = Project(agents or SAMPLE_AGENT, domain or "weather", name)
     for path in write_project(project, folder, force=force):
         announce(f"Written: {path}")
-    start = "" if folder == Path() else f"cd {folder} && "
+    start = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     print(f"{start}assay chat run --suite {SUITE} --agents {AGENT_FILE} --no-experience")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,7 @@ _SUITES = {
         says: [delivery]
 """,
 }
+_WORDS_OF_YAML = ("true", "false", "null")
 _SAMPLE = '''"""A sample agent: replace `answer` by a call of your own, or name another agent in agents.yaml."""
 
 
@@ -102,16 +104,20 @@ class Project:
         return found
 
     def _suite(self) -> str:
+        is_plain = re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", self.name) and self.name.lower() not in _WORDS_OF_YAML
+        name = self.name if is_plain else json.dumps(self.name, ensure_ascii=False)
         return (
             f"# yaml-language-server: $schema={SCHEMA}\n"
             f"# Conversations that every agent goes through; check this file with: assay chat suites {SUITE}\n"
-            f"name: {self.name}\nversion: 1\ndomain: {self.domain}\nclock: 2026-01-15T09:00Z\n\n{_SUITES[self.domain]}"
+            f"name: {name}\nversion: 1\ndomain: {self.domain}\nclock: 2026-01-15T09:00Z\n\n{_SUITES[self.domain]}"
         )
 
 
 def write_project(project: Project, folder: Path, *, force: bool = False) -> list[Path]:
     """Write the files of a project and give their paths. Nothing is written if one exists, unless `force`."""
     wanted = {folder / path: text for path, text in project.files().items()}
+    for path in wanted:
+        _refuse_links(path, folder)
     existing = [path for path in wanted if path.exists()]
     if existing and not force:
         raise UsageError("the file exists already", where=str(existing[0]), hint="Give --force to replace it")
@@ -119,6 +125,14 @@ def write_project(project: Project, folder: Path, *, force: bool = False) -> lis
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return list(wanted)
+
+
+def _refuse_links(path: Path, folder: Path) -> None:
+    """Raise UsageError if something between the folder and the file is a link: what is written would be elsewhere."""
+    while path != folder:
+        if path.is_symlink():
+            raise UsageError("is a link to another place", where=str(path), hint="Delete it, or choose another folder")
+        path = path.parent
 
 
 def _schema() -> str:

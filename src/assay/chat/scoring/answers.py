@@ -17,6 +17,7 @@ from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.metric import Entry, Evidence
 from assay.chat.scoring.robustness import Breakdown, QuirkOutcome
 from assay.chat.transcript import ToolCall
+from assay.json_safe import json_safe
 
 Status = Literal["scored", "skipped", "failed"]
 LONG_CONVERSATION = 20
@@ -219,7 +220,7 @@ class Answer:
         if self.record is not None:
             fields["record"] = self.record.model_dump(mode="json", exclude_defaults=True)
         if self.truth is not None:
-            fields["truth"] = json.loads(json.dumps(self.truth, default=str))  # from Python it may have dates
+            fields["truth"] = _plain(self.truth)
         return fields
 
     @classmethod
@@ -258,6 +259,14 @@ def ordered_answers(
         [answer for answer in ordered if answer.agent not in of_baselines],
         [answer for answer in ordered if answer.agent in of_baselines],
     )
+
+
+def _plain(truth: Any) -> Any:
+    """The truth as JSON has it. From Python it may have dates, and from a file NaN, which no store can keep."""
+    try:
+        return json.loads(json.dumps(truth, default=str, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return json_safe(truth)
 
 
 def _entry(stored: Mapping[str, Any]) -> Entry:
