@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -231,3 +232,31 @@ def test_a_busy_store_is_waited_for_and_then_reported(tmp_path: Path, monkeypatc
         holder.execute("ROLLBACK")
         store.save(some_run())
     holder.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_store_that_is_deleted_while_it_is_open_says_so(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "runs.db"
+    with open_store(path) as store:
+        store.save(some_run("first"))
+        path.rename(tmp_path / "old.db")
+        if replaced:
+            path.touch()
+        with pytest.raises(StoreError, match="deleted or replaced"):
+            store.save(some_run("second"))
+
+
+@pytest.mark.parametrize("column", ["runs.name", "runs.kind", "cases.name", "tags.tag"])
+def test_bytes_in_place_of_text_are_damage_and_no_crash(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "runs.db"
+    with open_store(path) as store:
+        run = some_run("spoiled", cases=2)
+        store.save(run)
+    table, name = column.split(".")
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE OR IGNORE {table} SET {name} = CAST('x' || {name} AS BLOB)")
+    connection.close()
+    with open_store(path) as store:
+        store.list()
+        with suppress(StoreError):
+            store.load(run.id)

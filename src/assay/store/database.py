@@ -41,6 +41,7 @@ class Database:
     def __init__(self, address: str) -> None:
         scheme = _SCHEME.match(address)
         self._shared = threading.local()
+        self._file: tuple[int, int] | None = None
         self.path: Path | None = None
         """The file of a SQLite database; None for PostgreSQL."""
         if scheme is None or scheme[1] == "sqlite":
@@ -69,6 +70,23 @@ class Database:
         if version < SCHEMA_VERSION:
             with self.writing() as connection:
                 migrate(connection)
+        self._file = self._file_now()
+
+    def _file_now(self) -> tuple[int, int] | None:
+        """What identifies the file that the path leads to now; None if there is none."""
+        try:
+            found = None if self.path is None else self.path.stat()
+        except OSError:
+            return None
+        return None if found is None else (found.st_dev, found.st_ino)
+
+    def _check_file(self) -> None:
+        """Raise StoreError if the file was deleted or replaced, by an agent for example: what was written is lost."""
+        if self._file is not None and self._file_now() != self._file:
+            raise StoreError(
+                "the file was deleted or replaced by another program while it was in use, so this is not stored",
+                hint="Run it again, and keep other programs away from the file",
+            )
 
     def close(self) -> None:
         """Close every connection."""
@@ -135,6 +153,7 @@ class Database:
             try:
                 with connection.begin():
                     yield connection
+                self._check_file()
             except DBAPIError as error:
                 if self.path is not None and re.search(r"full|disk i/o", str(error.orig).lower()):
                     _shorten_log(connection, self.path)

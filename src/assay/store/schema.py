@@ -38,8 +38,10 @@ def plain_text(text: str) -> str:
     return text if _is_plain(text) else _ESCAPE + json.dumps(text)
 
 
-def kept_text(text: str) -> str:
-    """The text that was given to `plain_text`."""
+def kept_text(text: str | bytes) -> str:
+    """The text that was given to `plain_text`. SQLite keeps bytes in a column of text if a damaged file has them."""
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "replace")
     if not text.startswith(_ESCAPE):
         return text
     try:
