@@ -260,3 +260,12 @@ def test_bytes_in_place_of_text_are_damage_and_no_crash(tmp_path: Path, column: 
         store.list()
         with suppress(StoreError):
             store.load(run.id)
+
+
+def test_an_odd_address_of_a_server_is_refused_without_its_password() -> None:
+    with pytest.raises(UsageError, match="not valid"):
+        open_store("postgresql:///x?host=/nowhere&port=abc")
+    for password in ("s3cret pw", "s3cret/pw", "s3cret#pw"):
+        with pytest.raises(StoreError) as caught:
+            open_store(f"postgresql://u:{password}@127.0.0.1:1/x")
+        assert "s3cret" not in str(caught.value)

@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlc
 
 from assay.errors import StoreError, UsageError, missing_extra
 from assay.outputs import PRIVATE_FOLDER, private_file
-from assay.redaction import redacted
+from assay.redaction import HIDDEN, redacted
 from assay.store.migrations import SCHEMA_VERSION, found_version, migrate
 
 BUSY_SECONDS = 30.0
@@ -49,7 +49,8 @@ class Database:
             self.label = str(self.path)
             self._engine = _sqlite(self.path)
         elif scheme[1] in ("postgresql", "postgres", "postgresql+psycopg"):
-            self.label = redacted(address)
+            # As far as SQLAlchemy reads a password: it may have spaces and slashes.
+            self.label = redacted(re.sub(r"(?<=://)([^:/@]*):[^@]*@", rf"\1:{HIDDEN}@", address))
             self._engine = _postgresql(address)
         else:
             raise UsageError(
@@ -322,11 +323,11 @@ def _postgresql(address: str) -> Engine:
         raise missing_extra("psycopg", "postgres", "keep runs in PostgreSQL") from error
     try:
         url: URL = make_url(address).set(drivername="postgresql+psycopg")
+        engine = create_engine(url, connect_args={"connect_timeout": _CONNECT_SECONDS})
     except (ArgumentError, ValueError) as error:
         raise UsageError(
             "the address of the store is not valid", hint="Write postgresql://user@host:5432/database"
         ) from error
-    engine = create_engine(url, connect_args={"connect_timeout": _CONNECT_SECONDS})
 
     @event.listens_for(engine, "checkin")
     def put_back(connection: Any, record: Any) -> None:
