@@ -83,8 +83,7 @@ class _Block:
         if begin == end:
             return
         for name, digest in self._columns.items():
-            some = getattr(batch, name)[begin:end]
-            digest.update(some if some.flags.c_contiguous else np.ascontiguousarray(some))
+            digest.update(np.ascontiguousarray(getattr(batch, name)[begin:end]).data)
         if batch.logprob is not None:
             self._knows_logprobs = True
             self._logprobs.update(np.ascontiguousarray(batch.logprob[begin:end], np.float64).data)
