@@ -153,7 +153,7 @@ def _transcripts() -> dict[str, bytes]:
     call = {"name": "get_weather", "arguments": {"city": "Rome"}, "result": {"temp": 20}, "duration": 0.2}
     turn = {"user": "Weather in Rome?", "assistant": "It is 20 °C in Rome.", "tool_calls": [call], "response_time": 1.5}
     turn |= {"truth": {"city": "Rome", "temperature": 20}, "checks": [{"metric": "accuracy", "is": ">=", "value": 0.5}]}
-    own = transcript(turns=[*TURNS, turn], preferences={"likes": "outdoor"}, repetition=1)
+    own, again = (transcript(turns=[*TURNS, turn], preferences={"likes": "outdoor"}, repetition=at) for at in (1, 2))
     function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
     messages = [
         {"role": "user", "content": "Weather in Rome?"},
@@ -172,7 +172,7 @@ def _transcripts() -> dict[str, bytes]:
     plain = {"name": "chat", "context": {"trace_id": "0x1", "span_id": "0x2"}, "attributes": attributes}
     plain |= {"start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-01T00:00:01Z"}
     return {
-        "own.jsonl": f"{own}\n{own}\n".encode(),
+        "own.jsonl": f"{own}\n{again}\n".encode(),
         "messages.jsonl": (json.dumps({"messages": messages, "model": "m"}) + "\n").encode(),
         "messages.json": json.dumps(messages).encode(),
         "trace.json": json.dumps(trace).encode(),
