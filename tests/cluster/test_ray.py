@@ -64,7 +64,8 @@ def test_transcripts_have_the_same_scores(engine: RayEngine, tmp_path: Path, mon
     from assay.chat.transcript import write_jsonl
 
     file = tmp_path / "said.jsonl"
-    write_jsonl([one.model_copy(update={"repetition": n}) for n in range(8) for one in samples.transcripts()], file)
+    several = [(n, one) for n in range(8) for one in samples.transcripts()]
+    write_jsonl([one.model_copy(update={"repetition": 10 * n + one.repetition}) for n, one in several], file)
     monkeypatch.setattr("assay.chat.scoring.streaming._CHUNK_LINES", 4)  # 32 for a cluster: five shards
     found: list[Any] = []
     for given in ({"workers": 1}, {"engine": engine}):
