@@ -21,6 +21,7 @@ from tests.store.runs import some_run
 from assay.errors import StoreError, UsageError
 from assay.store import open_store
 from assay.store.contents import StoredTallies
+from assay.store.searching import Search
 from assay.types import Case, InOrder, Run
 
 ROOT = Path(__file__).parents[2]
@@ -260,6 +261,24 @@ def test_bytes_in_place_of_text_are_damage_and_no_crash(tmp_path: Path, column: 
         store.list()
         with suppress(StoreError):
             store.load(run.id)
+
+
+@pytest.mark.parametrize("column", ["runs.name", "runs.kind", "runs.settings", "runs.environment", "tags.tag"])
+def test_text_that_is_not_utf_8_in_one_run_does_not_hide_the_others(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "runs.db"
+    with open_store(path) as store:
+        spoiled, whole = some_run("spoiled"), some_run("whole")
+        for run in (spoiled, whole):
+            store.save(run)
+    table, name = column.split(".")
+    key = "number" if table == "runs" else "run"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE {table} SET {name} = CAST(X'C328FF' AS TEXT) WHERE {key} = 1")
+    connection.close()
+    with open_store(path) as store:
+        assert {entry.run.id for entry in store.list()} == {spoiled.id, whole.id}
+        assert store.search(Search(), limit=10).total == 2
+        assert store.load(whole.id).tallies.keys() == whole.tallies.keys()
 
 
 def test_an_odd_address_of_a_server_is_refused_without_its_password() -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,8 @@ def _sqlite(path: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def settle(connection: sqlite3.Connection, _: Any) -> None:
+        # Damaged text of one run must not hide the others; that it is damaged is found by the run's digest.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.execute("PRAGMA foreign_keys = ON")
         # With a write-ahead log no commit is lost if the process dies, and the file stays intact if the power fails.
         connection.execute("PRAGMA synchronous = NORMAL")
