@@ -17,7 +17,7 @@ import numpy as np
 from assay.chat import samples
 from assay.chat.scoring.streaming import score_stream
 from assay.chat.transcript import write_jsonl
-from assay.engines import Engine, FailedItem, attempted
+from assay.engines import Engine, attempted, unsent
 from assay.errors import AssayError
 from assay.events.sharded import Sharding
 from tests.attacks import Attack, Outcomes
@@ -87,7 +87,11 @@ class Faulty:
             return
         for number, item in enumerate(items):
             found = attempted(faulty, item)
-            yield number, found if isinstance(found, FailedItem) else pickle.loads(pickle.dumps(found))
+            try:
+                received = pickle.loads(pickle.dumps(found))
+            except Exception as error:  # as the engines do it
+                received = unsent(error)
+            yield number, received
 
     def close(self) -> None: ...
 

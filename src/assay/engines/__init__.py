@@ -71,3 +71,10 @@ def attempted(work: Callable[[ItemT], ResultT], item: ItemT) -> ResultT | Failed
         except Exception:
             return FailedItem(AssayError(f"{type(error).__name__}: {error}"))
         return FailedItem(error)
+
+
+def unsent(error: Exception) -> FailedItem:
+    """A result that its worker could not send, or that could not be read here: its machine or a package is faulty."""
+    reason = f"{type(error).__name__}: {error}"[:300]
+    hint = "Its machine may be faulty, or have another version of a package; nothing of it was counted"
+    return FailedItem(AssayError(f"a worker could not send its result: {reason}", hint=hint))

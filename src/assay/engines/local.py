@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
-from assay.engines import FailedItem, ItemT, ResultT, attempted
+from assay.engines import FailedItem, ItemT, ResultT, attempted, unsent
 from assay.errors import AssayError
 
 # Items that wait for each worker.
@@ -71,7 +71,16 @@ def cores() -> int:
 
 def _finished(running: dict[Future[Any], int]) -> list[tuple[int, Any]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
-    return sorted(((running.pop(future), future.result()) for future in done), key=lambda found: found[0])
+    return sorted(((running.pop(future), _received(future)) for future in done), key=lambda found: found[0])
+
+
+def _received(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:  # not of the work itself, whose errors `attempted` returns
+        return unsent(error)
 
 
 def _start_worker() -> None:
