@@ -27,6 +27,7 @@ HEIGHTS = {
     "registry": 1,
     "_lazy": 2,
     "_integers": 0,
+    "_secret_names": 0,
     "_secret_signs": 0,
     "result": 1,
     "types": 1,

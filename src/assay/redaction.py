@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
+from assay._secret_names import hides, is_ordinary, strength_of_name
 from assay._secret_signs import SIGNS_OF_KEYS, SIGNS_OF_SECRETS
 
 HIDDEN = "***"
@@ -86,65 +87,7 @@ def hide(*secrets: str) -> None:
 
 def is_secret(name: str) -> bool:
     """Whether a value under this name may be a secret."""
-    return _strength(name) > 0
-
-
-# --- names ----------------------------------------------------------------------------------------------------------
-
-# Under these names everything is hidden, wherever in a name they occur (PGPASSWORD, aws_secret_access_key).
-_STRONG = re.compile(
-    r"passw(?:or)?d|passphrase|secret|credential|authorization|cookie|bearer|appid|sessionid"
-    r"|(?:api|access|account|private|shared|signing|encryption|subscription|master|app|auth|license|service)-?key"
-    r"|(?:access|refresh|auth|id|session|security|bot|api|private|personal-access)-?token"
-    r"|(?<![a-z])(?:pwd|jwt|pat|x-[a-z-]*key)(?![a-z])",
-    re.IGNORECASE,
-)
-# Under these, as a separate word (a key, but not a keyboard), values that do not look like ordinary words are hidden.
-_WEAK = re.compile(r"(?<![a-z])(?:keys?|tokens?|pass|auth|signature|sig|sid)(?![a-z])|token(?!i[sz])", re.IGNORECASE)
-# Names that only look like secrets: numbers of tokens, the token that stands for an image, `KeyError`.
-_HARMLESS = re.compile(
-    r"(?:image|eos|bos|pad|unk|stop)-tokens?"
-    r"|.*-(?:errors?|exception|types?|counts?|limits?|usage|expiry|lengths?|budgets?|buckets?|rates?|env)"
-    r"|(?:max|min|prompt|completion|input|output|total|cached|reasoning|num|n)-(?:[a-z]+-)*tokens",
-    re.IGNORECASE,
-)
-# A variable of the environment: the last word of its name is enough.
-_VARIABLE_OF_A_SECRET = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|PASS|PWD|AUTH|SIG|SIGNATURE)")
-
-
-@lru_cache(maxsize=4096)
-def _strength(name: str) -> int:
-    """2 if all values under this name are secret, 1 if only those that do not look like words are, else 0."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_.\s]+|\d+", "-", name).strip("-")
-    if _HARMLESS.fullmatch(words):
-        return 0
-    if _STRONG.search(words) or _VARIABLE_OF_A_SECRET.fullmatch(name):
-        return 2
-    return 1 if _WEAK.search(words) else 0
-
-
-# Pieces that ordinary names and sentences are made of: words, small numbers, `2m`, `v1`.
-_PIECE = re.compile(r"[A-Za-z]?[a-z]{0,19}|[A-Z]{1,12}|\d{1,6}|\d{1,3}[A-Za-z]{1,3}|[A-Za-z]{1,2}\d{1,2}")
-_BETWEEN = re.compile(r"[\s\-_./:,;!?()\[\]{}<>*+'\"]+|(?<=[a-z])(?=[A-Z])")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
-_MOST_HUMPS = 4
-
-
-def _is_ordinary(value: str) -> bool:
-    """Whether a value is made of words and small numbers, as keys hardly ever are."""
-    if _TIME.fullmatch(value):
-        return True
-    pieces = [piece for piece in _BETWEEN.split(value) if piece]
-    humps = len(re.findall(r"[a-z][A-Z]", value))
-    return humps <= _MOST_HUMPS and all(_PIECE.fullmatch(piece) for piece in pieces)
-
-
-_EMPTY = re.compile(r"(?:null|none|true|false|undefined|missing|required|\[(?:redacted|secure|filtered)\])?", re.I)
-
-
-def _hides(name: str, value: str) -> bool:
-    strength = _strength(name)
-    return strength > 0 and not _EMPTY.fullmatch(value) and (strength == 2 or not _is_ordinary(value))
+    return strength_of_name(name) > 0
 
 
 # --- data -----------------------------------------------------------------------------------------------------------
@@ -159,10 +102,10 @@ def _under(key: str, value: Any) -> Any:
             return {name: _under("of_env", inner) for name, inner in value.items()}
         return value if isinstance(value, str) and _VARIABLE_NAME.fullmatch(value) else HIDDEN
     if isinstance(value, str):
-        return _header_value(key, value) if _hides(key, value) else redacted(value)
+        return _header_value(key, value) if hides(key, value) else redacted(value)
     if isinstance(value, bytes):
-        return HIDDEN if _hides(key, value.decode("utf-8", "replace")) else value
-    if _strength(key) < 2:
+        return HIDDEN if hides(key, value.decode("utf-8", "replace")) else value
+    if strength_of_name(key) < 2:
         return redacted_value(value)
     if isinstance(value, Mapping):
         return {redacted(str(name)): _under(key, inner) for name, inner in value.items()}
@@ -179,7 +122,12 @@ def _collect_harmless(value: Any, texts: list[str]) -> bool:
         return True
     if kind is dict:
         for name, inner in value.items():
-            if type(name) is not str or name.endswith("_env") or _strength(name) or not _collect_harmless(inner, texts):
+            if (
+                type(name) is not str
+                or name.endswith("_env")
+                or strength_of_name(name)
+                or not _collect_harmless(inner, texts)
+            ):
                 return False
             texts.append(name)
         return True
@@ -315,13 +263,9 @@ def _without_value(found: re.Match[str]) -> str:
     if value is None:
         tail = _TRAILING.search(found["bare"])[0]  # type: ignore[index]  # it matches every text
         value = found["bare"][: len(found["bare"]) - len(tail)]
-        if (
-            ":" in found["link"]
-            and _is_ordinary(value)
-            and not (tail or _END_OF_VALUE.match(found.string, found.end()))
-        ):
+        if ":" in found["link"] and is_ordinary(value) and not (tail or _END_OF_VALUE.match(found.string, found.end())):
             return found[0]  # a sentence continues after a colon, a value ends
-    if not _hides(name, value):
+    if not hides(name, value):
         return found[0]
     return f"{name}{found['link']}{found['lead'] or ''}{_header_value(name, value)}{tail}"
 
@@ -342,7 +286,7 @@ _TELEGRAM = re.compile(r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{35}(?![\w-])")
 
 
 def _without_named(found: re.Match[str]) -> str:
-    return found["lead"] + (HIDDEN if _hides(found["name"], found["value"].strip()) else found["value"])
+    return found["lead"] + (HIDDEN if hides(found["name"], found["value"].strip()) else found["value"])
 
 
 _BEARER = re.compile(r"\b(?P<lead>bearer(?:%20|[\s+])+)(?P<value>[\w.~+/=-]{6,})", re.IGNORECASE)
@@ -357,13 +301,13 @@ _SAID = re.compile(
 
 def _without_bearer(found: re.Match[str]) -> str:
     value = found["value"].rstrip(".")
-    is_word = _is_ordinary(value) and not re.search(r"\d", value)
+    is_word = is_ordinary(value) and not re.search(r"\d", value)
     return found[0] if is_word else found["lead"] + HIDDEN + found["value"][len(value) :]
 
 
 def _without_opaque(found: re.Match[str]) -> str:
     value = found["value"].rstrip(".")
-    return found[0] if _is_ordinary(value) else found["lead"] + HIDDEN + found["value"][len(value) :]
+    return found[0] if is_ordinary(value) else found["lead"] + HIDDEN + found["value"][len(value) :]
 
 
 def _without_basic(found: re.Match[str]) -> str:
@@ -463,7 +407,7 @@ def _secret_names(names: tuple[str, ...]) -> tuple[str, ...]:
 def _spellings(values: tuple[str, ...], shortest: int) -> tuple[str, ...]:
     found: set[str] = set()
     for value in values:
-        least = min(shortest, shortest if _is_ordinary(value) else _SHORTEST_OPAQUE)
+        least = min(shortest, shortest if is_ordinary(value) else _SHORTEST_OPAQUE)
         if len(value) < least or value.startswith(("/", ".")):
             continue
         found |= {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], repr(value)[1:-1]}

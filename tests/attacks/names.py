@@ -100,7 +100,7 @@ def numbers_of_thousands_of_digits(times: int, folder: Path) -> Outcomes:
         yield f"{str(words)[:80]}: {done.returncode}, {done.stderr[:200]}" if fell else None
 
 
-def numbers_that_are_none(times: int, folder: Path) -> Outcomes:
+def values_that_are_not_numbers(times: int, folder: Path) -> Outcomes:
     """NaN and infinities wherever a transcript has room for a value: scored, stored, exported."""
     file, store = folder / "t.jsonl", folder / "runs.db"
     for number in (float("nan"), float("inf"), -float("inf")):
@@ -115,6 +115,6 @@ def numbers_that_are_none(times: int, folder: Path) -> Outcomes:
 
 ATTACKS = [
     Attack("a transcript chooses files or numbers", transcripts_choose, 1, 1),
-    Attack("numbers that are none", numbers_that_are_none, 1, 1),
+    Attack("values that are not numbers", values_that_are_not_numbers, 1, 1),
     Attack("numbers of thousands of digits", numbers_of_thousands_of_digits, 1, 1, seconds=0.6),
 ]

@@ -42,7 +42,7 @@ LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 _WARM_UP = ("Hello!", "What's the weather in Paris?")
 # A conversation that lost its machine this often fails; usually the next machine stays.
 _MAX_LOSSES = 10
-# Conversations that an agent is told of at once, so that it does not wait for its runner between short ones.
+# Conversations that are sent to an agent together, so that it does not wait for its runner between short ones.
 _LONGEST_ROW = 32
 # Conversations with baselines that are played before the event loop does anything else.
 _PLAYED_BEFORE_OTHERS = 16
@@ -182,7 +182,7 @@ class Runner:
         play_row: Callable[[Sequence[Trial]], Awaitable[Sequence[Trial]]],
         unscored: Unscored,
     ) -> None:
-        """Without tasks, which would cost as much as a short turn; an agent is told of its next trials together."""
+        """Without tasks, which would cost as much as a short turn; the next trials of an agent are sent together."""
         none_busy: Counter[str] = Counter()
         while waiting and (trial := self._next(waiting, none_busy)) is not None:
             await unscored.has_room()
@@ -366,7 +366,7 @@ class Runner:
     async def _play_row(
         self, trials: Sequence[Trial], sink: Sink, unscored: Unscored, begin: Callable[[Trial], None]
     ) -> Sequence[Trial]:
-        """Play trials of one agent, of which it is told together. Returns those that are not played.
+        """Play trials of one agent that are sent to it together. Returns those that are not played.
 
         A trial that has to be started again is played alone, after the others.
         """
