@@ -22,11 +22,12 @@ from tests.web.test_browser import opened
 
 from assay.chat import run
 from assay.chat.agents.spec import AgentSpec
-from assay.chat.suites import load_suite
+from assay.chat.suites import Suite, load_suite
 from assay.errors import UsageError
 from assay.runs import load, load_answers, open_store
 from assay.web.live.hosting import LiveAgents, checked_choice
 from assay.web.live.keeping import finish_run, keep_scenario, store_turn
+from assay.web.live.routes import _text
 from assay.web.live.talking import LiveTalk, city_in, known_from
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +143,11 @@ def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: p
                 await anext(talk.say(conversation, "x", "meteor"))
             kept = keep_scenario(tmp_path / "suites", conversation, "Oslo, now!")
             keep_scenario(tmp_path / "suites", conversation, "Oslo, now!")
+            with monkeypatch.context() as changed:
+                changed.setattr("assay.chat.suites.load_suite", _refuse)
+                with pytest.raises(UsageError, match="not valid"):
+                    keep_scenario(tmp_path / "suites", conversation, "Oslo, later")
+            assert [path.name for path in (tmp_path / "suites").iterdir()] == [kept.name]  # no draft is left behind
             suite = load_suite(kept)
             assert [scenario.id for scenario in suite.scenarios] == ["oslo-now", "oslo-now-2"]
             assert suite.scenarios[0].turns[1].fault == "server_error"
@@ -151,6 +157,17 @@ def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: p
     asyncio.run(main())
     again = run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
     assert len(again.answers) == 8
+
+
+def _refuse(path: Path) -> Suite:
+    """Loads a suite unless it is a draft."""
+    if path.name.startswith("new-"):
+        raise UsageError("the suite is not valid")
+    return load_suite(path)
+
+
+def test_half_a_character_of_a_message_is_replaced() -> None:
+    assert _text({"message": "Oslo \ud83c"}, "message").encode() == "Oslo \ufffd".encode()
 
 
 @contextmanager
