@@ -9,12 +9,22 @@ from assay.chat.scoring.support import Sources
 
 
 def _figures(context: ScoringContext) -> list[FigureClaim]:
-    """Figures that a source can contain; differences ("2 degrees warmer") are not in any source."""
+    """Figures that a source can contain; differences ("2 degrees warmer") and times ("in 3 days") are in none."""
     known = context.derived.get("figures with a source")
     if not isinstance(known, list):
-        known = [claim for claim in context.figure_claims if claim.said.role != "change"]
+        known = [claim for claim in context.figure_claims if _has_source(context, claim)]
         context.derived["figures with a source"] = known
     return known
+
+
+def _has_source(context: ScoringContext, claim: FigureClaim) -> bool:
+    if claim.said.role == "change":
+        return False
+    needs = context.kinds[claim.what].sourced_with
+    if needs is None:
+        return True
+    response = context.response
+    return response.sentence(claim.said.first) in response.sentences_with(needs)
 
 
 def _nothing_to_support(context: ScoringContext) -> str | None:

@@ -36,8 +36,9 @@ class FigureReader:
         # Before a number without a unit: it may be an alternative to the figure before it.
         self.before_other = self.or_ | self.perhaps
         # What may follow such a number: a noun would say that it counts something else.
-        self.after_other = frozenset(language["function_words"]) | frozenset(language["place_prepositions"])
-        self.after_other |= frozenset(language["clause_words"]) | self.and_ | self.or_
+        small = ("function_words", "place_prepositions", "clause_words", "after_alternatives")
+        self.after_other = self.and_ | self.or_ | {word for words in small for word in language.get(words, ())}
+        self.either_or = frozenset(language.get("either_or", ()))
         self.decimal_comma = bool(language.get("decimal_comma", False))
         self.tolerances = [tuple(words.split()) for words in language.get("tolerance_words", ())]
         self.before_tolerance = frozenset([words[0] for words in self.tolerances]) | {",", "("}
@@ -51,12 +52,12 @@ class FigureReader:
         # What may follow the number of a figure instead of its unit.
         self.roughly = frozenset(language.get("rough_endings", ()))
         marks = self.roughly | DASHES | {"…", ".", "/", "'s"}
-        self.joining = marks | self.to | self.and_ | self.decade_marks | self.times.keys()
+        self.joining = marks | self.to | self.and_ | self.decade_marks | self.times.keys() | self.either_or
         # A figure is read as a plain number and unit only if none of these stand before it, after the number, or after
         # the unit. A full stop after the unit joins nothing unless another one follows.
         self.not_before_plain = self.before | MINUS | {"/", "\n"}
         self.not_after_number = self.times.keys() | {"/"}
-        self.not_after_plain = (self.joining - self.and_ - {"."}) | self.after_words
+        self.not_after_plain = (self.joining - self.and_ - self.either_or - {"."}) | self.after_words
         self.negative_units = frozenset(self.after)
         self.roles = lexicon.roles
         self.extremes = {"high", "low"}
@@ -176,6 +177,8 @@ class _Parser(NumeralReader):
                     if unit is not None and low_unit is not None:
                         return self.add(first, second, low_unit, unit, last)
         if unit is None:
+            if read_to := self.either(number):
+                return read_to
             unit, start = self.unit_of_pair(number), number.first
             if unit is not None:
                 return self.add(first, second, unit, unit, number.last)
@@ -369,6 +372,22 @@ class _Parser(NumeralReader):
         unit = None if other is None else self.unit_after(other.last)[0]
         return unit if unit is not None and self.grammar.extremes <= self.grammar.roles.get(unit.kind, set()) else None
 
+    def either(self, number: Number) -> int:
+        """Read a number that has its unit after an alternative; return the index to continue from, 0 if it has none.
+
+        '2 or 3 days' is a range; '15 or 25 °C' are two figures.
+        """
+        at, tokens = number.last + 2, self.tokens
+        is_other = at < len(tokens) and tokens[at - 1].text in self.grammar.either_or
+        other = self.number(at + (tokens[at].text in MINUS)) if is_other else None
+        unit, last = (None, 0) if other is None else self.unit_after(other.last)
+        if other is None or unit is None:
+            return 0
+        precise = self.grammar.kinds[unit.kind].precise
+        if precise is not None and abs(unit.convert(other.value) - unit.convert(number.value)) <= precise:
+            return self.add(number, other, unit, unit, last)
+        return self.add(number, number, unit, unit, number.last)
+
     def unit_of_other(self, number: Number) -> Unit | None:
         """The unit of the figure that a number is an alternative to: '15 °C or 25'; None if there is none."""
         tokens, grammar, known = self.tokens, self.grammar, self.reading.quantities
@@ -384,14 +403,12 @@ class _Parser(NumeralReader):
         at -= hedged and tokens[at].text == ","  # "15 °C, or 25"
         if at != known[-1].last:
             return None
-        following = tokens[number.last + 1] if number.last + 1 < len(tokens) else None
-        counts = following is not None and following.kind == "word" and following.text not in grammar.after_other
+        following = tokens[number.last + 1 : number.last + 2]
+        if not following or following[0].kind != "word":
+            return known[-1].unit
         # "€24.50, or 3 for €60": what follows the small word is the price of so many.
-        beyond = tokens[number.last + 2 : number.last + 3]
-        counts |= (
-            following is not None and following.kind == "word" and any(one.is_number or one.units for one in beyond)
-        )
-        return None if counts else known[-1].unit
+        beyond = any(one.is_number or one.units for one in tokens[number.last + 2 : number.last + 3])
+        return None if beyond or following[0].text not in grammar.after_other else known[-1].unit
 
     def connector(self, first: int, last: int) -> int:
         """The index of the second number of a range whose first ends at `last`; 0 if there is none."""

@@ -117,6 +117,8 @@ class QuantityKind:
     """A range wider than this is vague; None if ranges are not judged by their width."""
     told_with: str | None = None
     """The list that a sentence must mention for its figures to be data of the domain; None if they always are."""
+    sourced_with: str | None = None
+    """The list that a sentence must mention for its figures to need a source; None if they always do."""
     decades: Mapping[str, float] = field(default_factory=dict)
     """Units of figures such as "the mid-teens", each with the lowest decade it is used for."""
     states: Mapping[str, str] = field(default_factory=dict)
