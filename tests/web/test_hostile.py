@@ -120,3 +120,41 @@ def test_half_a_character_in_names_breaks_no_page(half: str, tmp_path: Path) -> 
             f"/difference?run={runs[0]}&run={runs[1]}",
         ):
             assert client.get(page).status_code == 200, page
+
+
+_INVALID: tuple[object, ...] = (
+    [{"name": "one", "agent": "not-installed"}, {"name": "two"}],
+    ["one", "two"],
+    {"one": 1},
+    [{}],
+    None,
+)
+
+
+@pytest.mark.parametrize("agents", _INVALID, ids=["of another package", "names", "a table", "nameless", "none"])
+def test_agents_of_a_stored_run_that_are_not_valid_break_no_page(agents: object, tmp_path: Path) -> None:
+    with open_store(tmp_path / "runs.db") as store:
+        made = scores(("one", "two"), seed=1, scenarios=3, repetitions=2)
+        right = store.load(experiment(store, made, "right"))
+        run = replace(right, id="changed", name="changed", settings={**right.settings, "agents": agents})
+        store.save(run, answers=store.answers(right.id))
+        client = TestClient(make_app(Site(store), Access()), base_url="http://127.0.0.1")
+        scenario = made.answers[0].scenario
+        is_read = agents is _INVALID[0]
+        for path, status in (
+            ("/runs", 200),
+            ("/history?name=changed", 200),
+            ("/runs/changed/settings", 200),
+            ("/difference?run=changed:one&run=changed:two", 200),
+            ("/difference?run=changed", 200 if is_read else 400),
+            ("/runs/changed", 200 if is_read else 400),
+            ("/runs/changed/report", 200 if is_read else 400),
+            ("/review?run=changed", 200 if is_read else 400),
+            (f"/runs/changed/conversation?scenario={scenario}&agent=one", 200 if is_read else 400),
+            ("/api/runs/changed", 200),
+            ("/api/runs/changed/progress", 200),
+        ):
+            response = client.get(path)
+            assert response.status_code == status, path
+            if status == 400:
+                assert "The agents of run changed cannot be read" in response.text, path

@@ -162,7 +162,8 @@ def _settings(side: Side) -> dict[str, Any]:
 
         stated = settings_of(side.run)
     found = {key: value for key, value in stated.items() if key not in _REPORTED_ELSEWHERE}
-    for spec in found.pop("agents", ()):
+    agents = found.pop("agents", ())
+    for spec in agents if isinstance(agents, list | tuple) else ():
         if isinstance(spec, Mapping) and spec.get("name") == side.agent:
             found[f"agent {side.agent}"] = spec
     return found

@@ -86,7 +86,7 @@ def progress_of(store: Store, run_id: str) -> tuple[int, int]:
     """Trials that are stored, and trials that are planned; 0 planned if the run does not say."""
     settings = store.describe(run_id).run.settings
     suite = settings.get("suite")
-    if not isinstance(suite, dict) or "agents" not in settings:
+    if not isinstance(suite, dict) or not isinstance(settings.get("agents"), list):
         return store.progress(run_id), 0
     scenarios = len(suite.get("scenarios", ()))
     total = scenarios * (len(settings["agents"]) * int(settings.get("repeat", 1)) + len(settings.get("baselines", ())))

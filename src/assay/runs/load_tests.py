@@ -14,6 +14,7 @@ from assay.chat.running.experiment import AgentChoice, agents_of
 from assay.errors import UsageError
 from assay.redaction import redacted_value
 from assay.result import Result
+from assay.runs.stored_agents import stored_agents
 from assay.types import Case, Run, State
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def load_test(
 def rebuilt_load(run: Run) -> LoadResult:
     """The result of a stored load test."""
     loads = []
-    for spec in run.settings["agents"]:
+    for spec in stored_agents(run):
         details = run.settings["details"][spec["name"]]
         by_case = run.tallies.get(spec["name"], {})
         steps = [LoadStep.stored(states, details["steps"][case.name]) for case, states in by_case.items()]

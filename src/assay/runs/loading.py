@@ -180,12 +180,10 @@ def _effects_of(run: Run, *, margin: float | Margin, seed: int) -> list[Comparis
     """Main effects and interactions of a run in which every framework was played with each of several models."""
     if run.kind != "experiment":
         return []
-    from assay.chat.agents.spec import AgentSpec
-    from assay.chat.running.models import cells_of
     from assay.compare.factors import effects
+    from assay.runs.stored_agents import stored_cells
 
-    cells = cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"])
-    return effects(run, cells, margin=margin, seed=seed)
+    return effects(run, stored_cells(run), margin=margin, seed=seed)
 
 
 def load_side(reference: str, store: Store) -> tuple[Run, str | None]:

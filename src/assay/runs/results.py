@@ -200,8 +200,6 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         from assay.runs.load_tests import rebuilt_load
 
         return rebuilt_load(run)
-    from assay.chat.agents.spec import AgentSpec
-    from assay.chat.running.models import cells_of
     from assay.chat.scoring.answers import Answer, ordered_answers
     from assay.chat.scoring.scores import rebuilt_scores
 
@@ -214,12 +212,13 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         raise UsageError(f"unknown kind of run '{run.kind}'", hint="Export it as JSON or Parquet")
     from assay.chat.running.streamed_times import StreamedTimes
     from assay.runs.starting import experience_of
+    from assay.runs.stored_agents import stored_agents, stored_cells
 
     suite = run.settings["suite"]
     ordered, of_baselines = ordered_answers(
         known,
         scenarios=suite["scenarios"],
-        agents=[spec["name"] for spec in run.settings["agents"]],
+        agents=[agent["name"] for agent in stored_agents(run)],
         baselines=run.settings.get("baselines", ()),
     )
     return ExperimentResult(
@@ -233,8 +232,7 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         streamed_times={
             agent: StreamedTimes(**times) for agent, times in run.settings.get("streamed_times", {}).items()
         },
-        # Only agents with a model of their own can be cells; a stored run is shown whatever its agents are called.
-        cells=cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"] if spec.get("model")),
+        cells=stored_cells(run),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Container
 from urllib.parse import urlencode
 
 import h11
@@ -19,6 +21,8 @@ from assay.errors import UsageError
 from assay.web.safety import Access, is_loopback
 
 _SECONDS_TO_END = 1
+# A thread that renders a page cannot be stopped; it is waited for this long after everything else has ended.
+_SECONDS_FOR_PAGES = 0.5
 _SECONDS_KEPT_ALIVE = 60
 _SHORTEST_TOKEN = 16
 
@@ -83,15 +87,32 @@ def serve_until_stopped(
     logging.getLogger("uvicorn.error").addFilter(_is_our_own)
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     # uvicorn raises the signal again after it has ended; for a user Ctrl-C is the normal end.
+    before = set(threading.enumerate())
     with contextlib.suppress(KeyboardInterrupt):
         server.run([bound])
+    _leave_pages(before)
 
 
 def _is_our_own(record: logging.LogRecord) -> bool:
     """Whether a message is neither about a client that breaks the protocol while it is answered, nor about a page that
     was still being rendered when the server ended.
     """
+    if str(record.msg).startswith("Cancel %s running task"):
+        return False
     return not (record.exc_info and isinstance(record.exc_info[1], h11.ProtocolError | asyncio.CancelledError))
+
+
+def _leave_pages(before: Container[threading.Thread]) -> None:
+    """End the process at once if a thread still renders a page: Python itself would wait for it.
+
+    A thread that is cut off leaves nothing half-written: the store takes a change as a whole or not at all.
+    """
+    deadline = time.monotonic() + _SECONDS_FOR_PAGES
+    for thread in threading.enumerate():
+        if thread not in before and not thread.daemon:
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                os._exit(0)
 
 
 class _Server(uvicorn.Server):

@@ -72,11 +72,15 @@ def takes_model(agent: AgentSpec | FunctionAgent) -> bool:
 
 def cells_of(agents: Iterable[AgentSpec | FunctionAgent]) -> dict[str, Cell]:
     """The agents that are played with a model of their own choice of the run, by name; empty if there is one model."""
-    found = {}
-    for agent in agents:
-        if isinstance(agent, AgentSpec) and agent.model is not None and agent.name.endswith(_suffix(agent.model)):
-            found[agent.name] = Cell(agent.name.removesuffix(_suffix(agent.model)), agent.model)
-    return found
+    found = {agent.name: cell_of(agent.name, agent.model) for agent in agents if isinstance(agent, AgentSpec)}
+    return {name: cell for name, cell in found.items() if cell is not None}
+
+
+def cell_of(name: str, model: object) -> Cell | None:
+    """The cell of an agent with a model, if its name says that it is one."""
+    if not isinstance(model, str) or not name.endswith(_suffix(model)):
+        return None
+    return Cell(name.removesuffix(_suffix(model)), model)
 
 
 def is_grid(cells: Mapping[str, Cell]) -> bool:

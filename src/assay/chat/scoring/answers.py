@@ -247,13 +247,17 @@ def ordered_answers(
 ) -> tuple[list[Answer], list[Answer]]:
     """Answers of agents and of baselines, in the order in which the suite lists scenarios and the experiment agents.
 
-    They are played in random order, so this is the one order in which they are shown.
+    They are played in random order, so this is the one order in which they are shown. Those of a scenario or an agent
+    that is not listed come last.
     """
     at_scenario = {name: at for at, name in enumerate(scenarios)}
     at_agent = {name: at for at, name in enumerate((*agents, *baselines))}
-    ordered = sorted(
-        answers, key=lambda one: (at_scenario[one.scenario], one.repetition, at_agent[one.agent], one.turn)
-    )
+
+    def place(one: Answer) -> tuple[int, int, int, int]:
+        scenario, agent = at_scenario.get(one.scenario, len(at_scenario)), at_agent.get(one.agent, len(at_agent))
+        return scenario, one.repetition, agent, one.turn
+
+    ordered = sorted(answers, key=place)
     of_baselines = set(baselines)
     return (
         [answer for answer in ordered if answer.agent not in of_baselines],

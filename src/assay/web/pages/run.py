@@ -17,6 +17,7 @@ from assay.report.html.elements import EMPTY, Markup, details, element, isolated
 from assay.report.html.page import Content, table
 from assay.report.numbers import spelled_out
 from assay.runs.results import ExperimentResult
+from assay.runs.stored_agents import stored_agents
 from assay.runs.summaries import RunFigure, RunSummary
 from assay.store.store import StoredRun
 from assay.web.addresses import address, conversation_address, run_address
@@ -306,7 +307,7 @@ def _outcome(row: Mapping[str, Any]) -> Answer:
 
 def agents_of_run(entry: StoredRun) -> list[str]:
     """The agents of a run of agents, in the order in which they were named; empty for other kinds of runs."""
-    return [spec["name"] for spec in entry.run.settings.get("agents", ())]
+    return [agent["name"] for agent in stored_agents(entry.run)] if "agents" in entry.run.settings else []
 
 
 def _in_order(answers: list[Answer], entry: StoredRun) -> list[Answer]:
