@@ -19,7 +19,10 @@ class PolarWords:
 
     def __init__(self, language: Mapping[str, Any]) -> None:
         self.questions = frozenset(language.get("polar_words", ()))
+        self.question_openers = frozenset(language.get("question_openers", ()))
         self._openers = frozenset(language.get("answer_openers", ()))
+        # "No rain" does not answer with no; "nope" always does.
+        self._bound = frozenset(language["negation"]["words"])
         self._answers: dict[str, list[tuple[tuple[str, ...], bool]]] = {}
         self._add(language.get("yes_words", ()), yes=True)
         self._add(language.get("no_words", ()), yes=False)
@@ -36,15 +39,15 @@ class PolarWords:
         for at, token in enumerate(tokens[:_OPENING]):
             for words, yes in self._answers.get(token.text, ()):
                 last = at + len(words) - 1
-                if tuple([one.text for one in tokens[at : last + 1]]) == words and _stands_alone(tokens, at, last, yes):
+                said = tuple([one.text for one in tokens[at : last + 1]])
+                if said == words and self._stands_alone(tokens, at, last, yes):
                     return at, last, yes
             if token.kind == "word" and token.text not in self._openers:
                 return None
         return None
 
-
-def _stands_alone(tokens: Sequence[Token], first: int, last: int, yes: bool) -> bool:
-    """Whether the words answer by themselves: 'No rain' and 'it is raining' do not answer with no and yes."""
-    if yes and first == last:
-        return True
-    return last + 1 >= len(tokens) or tokens[last + 1].kind not in ("word", "number")
+    def _stands_alone(self, tokens: Sequence[Token], first: int, last: int, yes: bool) -> bool:
+        """Whether the words answer by themselves: 'No rain' and 'it is raining' do not answer with no and yes."""
+        if first == last and (yes or tokens[first].text not in self._bound):
+            return True
+        return last + 1 >= len(tokens) or tokens[last + 1].kind not in ("word", "number")

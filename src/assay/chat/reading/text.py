@@ -7,7 +7,7 @@ A reading knows nothing of questions, truths or metrics, and can be kept for as 
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -198,6 +198,8 @@ class Reader:
         first, last = reading.sentence(index)
         tokens = reading.tokens
         starts = [first, *(at + 1 for at in range(first, min(last, first + _OPENING)) if tokens[at].text in ",:!–—")]
+        while starts[0] < last and tokens[starts[0]].text in self.polar.question_openers:
+            starts[0] += 1
         return any(tokens[at].text in self.polar.questions for at in starts if at <= index)
 
     def clause_ends(self, reading: Reading) -> list[int]:
@@ -214,6 +216,8 @@ class Reader:
         self._figures.read(reading, numbers)
         self._clauses.mark(reading, mentions)
         withdraw(reading, self._from_words)
+        if "denies" in reading.lists:
+            _add_denials(reading)
         if self._places is not None:
             reading.places = self._places.read(reading)
         return reading
@@ -246,3 +250,12 @@ def _find_mentions(reading: Reading) -> list[Mention]:
         if run.hidden >= 0:
             hidden_to = at + run.hidden
     return mentions
+
+
+def _add_denials(reading: Reading) -> None:
+    """Add the states that some words deny without a negation: 'it stays dry' says that it does not rain."""
+    for said in reading.stated("denies"):
+        denial = said.of_lists(tuple(key.removeprefix("denies.") for key in said.keys[:-1]))
+        denial.asserted, denial.denied, denial.refuted = False, True, True
+        for key in denial.keys:
+            insort(reading.lists[key], denial, key=lambda mention: mention.first)
