@@ -101,3 +101,26 @@ def test_english_with_mostly_english_words_does_not_need_the_detector() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["en", "False"]
+
+
+def test_a_text_of_known_words_does_not_need_the_detector() -> None:
+    texts = ("weather in lagos", "temperature in vienna pls", "It is cold and rainy in Oslo, so take a warm jacket.")
+    program = (
+        "import sys; from assay.chat import ChatbotEvaluator; evaluator = ChatbotEvaluator(); "
+        f"print(*map(evaluator.readers.language, {texts!r}), 'py3langid' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["en", "en", "en", "False"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("I prefer Fahrenheit.", "en"),  # a name that looks German
+        ("in Berlin?", None),  # a word of several languages
+        ("Thanks!", None),  # people of many languages say it
+        ("Temps pluvieux à Lyon, ciel couvert.", "fr"),  # "temps" is English too
+    ],
+)
+def test_few_words_show_a_language_only_if_no_other_has_them(text: str, language: str | None) -> None:
+    assert evaluator().readers.language(text) == language

@@ -35,6 +35,10 @@ _PROBABLE = 0.3
 _CERTAIN = 0.9
 _SHORT = 5
 _KNOWN = 0.34
+# It is not asked if at least this share of the words of a text is known and none belongs to another language: the higher
+# one if no function word is among them.
+_PLAIN = 0.55
+_ALL_PLAIN = 0.9
 # What the detector says of a text without words.
 _NO_LANGUAGE = "zxx"
 _LAST_LATIN = "\u024f"
@@ -77,6 +81,7 @@ class Readers:
             name: frozenset(word for word in words if counted[word] == 1)
             for name, words in self._function_words.items()
         }
+        self._own_of_others = frozenset().union(*(words for name, words in self._own.items() if name != self.name))
         self.primary = self.reader(self.name)
         self._cached = functools.lru_cache(maxsize=_CACHED)(self._read)
         self._unknown = functools.lru_cache(maxsize=_CACHED)(self._read_unknown)
@@ -116,12 +121,14 @@ class Readers:
         words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD)]
         rest = self._without_places(text)
         other_script = _is_other_script(rest)
+        if not other_script and self._is_plain(reading, own):
+            return self.name
         is_short = sum(map(len, words)) < _LETTERS and not other_script
         detected, probability = (_NO_LANGUAGE, 0.0) if is_short else _detector()(rest)
         if detected in self._paths and probability >= _SURE:
             return detected  # whatever the lists say, which takes longer to find out
         votes = {name: sum(word in listed for word in words) for name, listed in self._own.items()}
-        evidence = {name: votes[name] + self._listed(name, text) for name in self._paths}
+        evidence = {name: votes[name] + self._listed(name, reading) for name in self._paths}
         most = max(evidence, key=lambda name: (evidence[name], name == self.name))
         shown = most if votes[most] or evidence[most] > 1 or (evidence[most] and most == self.name) else None
         if is_short:
@@ -134,6 +141,24 @@ class Readers:
             return shown
         return detected if probability >= (_PROBABLE if len(words) >= _SHORT or other_script else _SURE) else shown
 
+    def _is_plain(self, reading: Reading, own: int) -> bool:
+        """Whether most words of a text, names of cities aside, are known in the usual language and none in another.
+
+        Most texts are like this; the detector, whose model takes longer to load than everything else, is not needed.
+        """
+        listed = _listed_words(reading)
+        known = words = 0
+        for at in having(reading.traits, IS_WORD):
+            word = reading.tokens[at].text
+            words += 1
+            if at in listed or word in self._function_words[self.name]:
+                known += 1
+            elif word in self._own_of_others:
+                return False
+        in_places = sum(count(reading.traits[place.first : place.last + 1], IS_WORD) for place in reading.places)
+        # "in Berlin?" has only a word that several languages share, and "temps pluvieux" one that is a plural in English.
+        return bool(own or listed) and known >= (_PLAIN if own else _ALL_PLAIN) * (words - in_places)
+
     def _without_places(self, text: str) -> str:
         """A text without the names of cities, which look like the language of their country."""
         kept, at = [], 0
@@ -142,12 +167,11 @@ class Readers:
             at = place.end
         return "".join([*kept, text[at:]])
 
-    def _listed(self, name: str, text: str) -> int:
-        """How many words of a text are in the lists of a language."""
+    def _listed(self, name: str, reading: Reading) -> int:
+        """How many words of a text, as read in the usual language, are in the lists of a language."""
         if name == self.name:
-            reading = self.primary.read(text)
-            return len({mention.first for mentions in reading.lists.values() for mention in mentions})
-        return self.reader(name).count_listed(text)
+            return len(_listed_words(reading))
+        return self.reader(name).count_listed(reading.text)
 
     def _read_unknown(self, text: str) -> Reading:
         """Figures and names in a text whose words are unknown; nothing in it is denied, asked or supposed."""
@@ -166,6 +190,11 @@ def shared_reader(
 def _function_words(language: str | Path) -> frozenset[str]:
     stated = read_toml(language_file(language), f"the language '{language}'")
     return frozenset((*stated["function_words"], *stated.get("recognised_by", ())))
+
+
+def _listed_words(reading: Reading) -> set[int]:
+    """Positions of the words at which entries of lists begin."""
+    return {mention.first for mentions in reading.lists.values() for mention in mentions}
 
 
 def _is_other_script(text: str) -> bool:
