@@ -35,8 +35,8 @@ _PROBABLE = 0.3
 _CERTAIN = 0.9
 _SHORT = 5
 _KNOWN = 0.34
-# It is not asked if at least this share of the words of a text is known and none belongs to another language: the higher
-# one if no function word is among them.
+# It is not asked if at least this share of the words of a text is known and none belongs to another language; the
+# higher one if no function word is among them.
 _PLAIN = 0.55
 _ALL_PLAIN = 0.9
 # What the detector says of a text without words.
@@ -156,7 +156,7 @@ class Readers:
             elif word in self._own_of_others:
                 return False
         in_places = sum(count(reading.traits[place.first : place.last + 1], IS_WORD) for place in reading.places)
-        # "in Berlin?" has only a word that several languages share, and "temps pluvieux" one that is a plural in English.
+        # "in Berlin?" has only a word that several languages share, "temps pluvieux" one that is an English plural.
         return bool(own or listed) and known >= (_PLAIN if own else _ALL_PLAIN) * (words - in_places)
 
     def _without_places(self, text: str) -> str:
