@@ -179,15 +179,19 @@ def _state_missing(context: ScoringContext) -> Finding | None:
     if not true or context.unknown_language is not None or own_words(context, true):
         return None
     claims = context.asked_claims
-    named = False
-    contradicting = []
+    named = named_now = False
+    contradicting: list[TextSpan] = []
+    later_today: list[TextSpan] = []
     for claim in claims:
         if claim.affirmed:
             on_day = states_on(context, claim.day) or true
             sets = context.true_sets if on_day is true else compare_states(context, on_day)
             named |= claim.what in sets.wanted
+            named_now |= claim.what in sets.wanted and claim.part is None
             if claim.what in sets.against:
-                contradicting.append(claim.said)
+                (contradicting if claim.part is None else later_today).append(claim.said)
+    if not named_now or context.asks_later:  # "clear now, with rain this evening" is right if it is clear
+        contradicting += later_today
     sets = context.true_sets
     polar = context.yes_or_no
     if polar is not None and polar.states:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
+from assay.chat.reading.columns import read_columns
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days, read_short_weekdays
 from assay.chat.reading.figures import FigureReader
 from assay.chat.reading.lexicon import Lexicon
@@ -155,6 +156,7 @@ class Reader:
         self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
         self.leading = frozenset(lexicon.language["range_words"]) | frozenset(lexicon.language.get("from_words", ()))
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
+        self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.and_words = frozenset(lexicon.language["and_words"])
         self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
@@ -214,6 +216,8 @@ class Reader:
         if numbers:
             reading.moments = self._dates.read(reading, numbers)
         self._figures.read(reading, numbers)
+        if numbers and "|" in text:
+            read_columns(reading, self._figures, tuple(self.lexicon.roles))
         self._clauses.mark(reading, mentions)
         withdraw(reading, self._from_words)
         if "denies" in reading.lists:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from assay.chat.domains import Truth
+from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.once import once
@@ -162,7 +163,7 @@ class ResponseDays:
         self._calendar = calendar
         self._default = default
         self._known: dict[str, str] = {}
-        self._mentions = calendar.mentions(response)
+        self._mentions = [one for one in calendar.mentions(response) if not self._is_compared_with(one)]
         self._firsts = [mention.first for mention in self._mentions]
 
     def at(self, index: int) -> str | None:
@@ -177,6 +178,9 @@ class ResponseDays:
         """As `at`, of a token in the sentence of tokens `first` to `last`."""
         if not self._mentions:
             return self._default
+        column = self._by_column.get(index) if "|" in self._response.text else None
+        if column is not None:
+            return self._known_day(column.keys[0])
         chosen = self._nearest(self._mentions, self._firsts, index, first, last)
         if chosen is not None:
             return self._known_day(chosen.keys[0])
@@ -184,6 +188,24 @@ class ResponseDays:
         if section is None and self._default is None:
             section = self._day_before(index)
         return self._default if section is None else self._known_day(section.keys[0])
+
+    def _is_compared_with(self, day: Mention) -> bool:
+        """Whether something is only compared with a day: 'warmer than today', not 'than yesterday's 19 °C'."""
+        tokens = self._response.tokens
+        if not day.first or tokens[day.first - 1].text not in self._reader.than_days:
+            return False
+        return day.last + 1 == len(tokens) or not tokens[day.last + 1].is_number
+
+    @once
+    def _by_column(self) -> dict[int, Mention]:
+        """The day of each token in a table whose columns have days as headings."""
+        days: dict[int, Mention] = {}
+        for head, rows in tables(self._response):
+            for column, cell in enumerate(head):
+                named = [one for one in self._mentions if cell.first <= one.first < cell.stop]
+                cells = [row[column] for row in rows if column < len(row)] if len(named) == 1 and column else []
+                days.update((at, named[0]) for inner in cells for at in range(inner.first, inner.stop))
+        return days
 
     def _day_before(self, index: int) -> Mention | None:
         """The day of the sentence before, if this one speaks of 'that day', or of the future and names no day."""

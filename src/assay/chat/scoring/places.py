@@ -22,8 +22,10 @@ _CLOSE = 5
 # Two compounds share their noun if their last letters are the same, at least this many, after some others.
 _LAST_PART = 4
 _FIRST_PART = 3
-# A product's name after an article has at least this many words.
+# A product's name after an article, or at the start of a line, has at least this many words.
 _SHORTEST_NAME = 2
+# What ends a name at the start of a line: "- City Sneaker: €59".
+_LABEL_ENDS = frozenset(":|–—-*")
 # "Both cities are cloudy": how far from a token such a word may be.
 _ALL_REACH = 4
 # How many readings with a suite's own names are kept.
@@ -243,6 +245,8 @@ class Subjects:
             return []
         taken = {at for place in known for at in range(place.first, place.last + 1)}
         named = self._named_products(reading, taken)
+        if "\n" in reading.text:
+            named += self._listed_products(reading, {place.first for place in known})
         taken.update(at for place in named for at in range(place.first, place.last + 1))
         return [*named, *self._products_of_noun(reading, taken)]
 
@@ -264,6 +268,28 @@ class Subjects:
                 name = " ".join(token.folded for token in tokens[article + 1 : last + 1])
                 found.append(Place(reading.starts[article + 1], reading.ends[last], article + 1, last, name))
         return found
+
+    def _listed_products(self, reading: Reading, known: set[int]) -> list[Place]:
+        """Other products of a list or a table in which lines begin with a name: '- City Sneaker: €59'.
+
+        `known` are the first tokens of the names that are known; one of them has to begin such a line too.
+        """
+        tokens, found, is_list = reading.tokens, [], False
+        for line in [0, *(at + 1 for at, token in enumerate(tokens) if token.kind == "newline")]:
+            first = line
+            while first < len(tokens) and tokens[first].kind not in ("word", "newline"):
+                first += 1
+            last = first
+            while last < len(tokens) and tokens[last].kind == "word":
+                last += 1
+            if last == len(tokens) or tokens[last].text not in _LABEL_ENDS:
+                continue
+            is_list |= first in known
+            label = tokens[first:last]
+            if len(label) >= _SHORTEST_NAME and all(word.capital and self._tells_apart(word) for word in label):
+                name = " ".join(token.folded for token in label)
+                found.append(Place(reading.starts[first], reading.ends[last - 1], first, last - 1, name))
+        return [place for place in found if place.first not in known] if is_list else []
 
     def _products_of_noun(self, reading: Reading, taken: set[int]) -> list[Place]:
         """Products with the same noun: the one that the truth's name ends with or, in some languages, begins with."""
