@@ -126,6 +126,8 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
         tab.wait("document.documentElement.dataset.saved")
         saved = tmp_path / "saved.html"
         saved.write_bytes(httpx.get(f"{server.url}/history?name=nightly&save=1").content)
+        report = tmp_path / "report.html"
+        report.write_bytes(httpx.get(f"{server.url}/runs/{run}/report?save=1").content)
         # From the list to a conversation and back to a difference, by clicking.
         tab.open("/runs")
         tab.value(
@@ -158,5 +160,7 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
         assert tab.console == []
         outside = {address for address in tab.requests if not address.startswith((server.url, "data:", "blob:"))}
         assert outside == set()
-    dom, said = browser.opened(saved, done=CHARTS)
-    assert ("<svg" in dom, said) == (True, [])
+    for file in (saved, report):
+        dom, said = browser.opened(file, done=CHARTS)
+        assert ("<svg" in dom, said) == (True, [])
+    assert 'type="range"' in dom, "the weights of a report can be moved without the server"

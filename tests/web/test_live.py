@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,9 @@ from assay.errors import UsageError
 from assay.runs import load, load_answers, open_store
 from assay.web.live.hosting import LiveAgents, checked_choice
 from assay.web.live.keeping import finish_run, keep_scenario, store_turn
-from assay.web.live.routes import _text
+from assay.web.live.routes import Live, _text
 from assay.web.live.talking import LiveTalk, city_in, known_from
+from assay.web.site import Site
 
 ROOT = Path(__file__).parents[2]
 BOTS = tuple(AgentSpec(name=name, function="tests.web.bot:answer") for name in ("first", "second"))
@@ -168,6 +169,24 @@ def _refuse(path: Path) -> Suite:
 
 def test_half_a_character_of_a_message_is_replaced() -> None:
     assert _text({"message": "Oslo \ud83c"}, "message").encode() == "Oslo \ufffd".encode()
+
+
+def test_what_goes_wrong_during_a_turn_is_told_in_the_stream(tmp_path: Path) -> None:
+    async def said() -> AsyncGenerator[Any, None]:
+        yield "turn", {"turn": 0, "city": ""}
+        raise RuntimeError("the disk is on fire")
+
+    async def main() -> bytes:
+        with open_store(tmp_path / "live.db") as store:
+            live = Live(Site(store, BOTS))
+            events = said()
+            told = live._told(LiveTalk(live._agents).start(["first"]), events, await anext(events))
+            return b"".join([event async for event in told])
+
+    told = asyncio.run(main()).decode()
+    assert "event: error" in told
+    assert "terminal" in told
+    assert "on fire" not in told, "what happened is for who runs the server"
 
 
 @contextmanager

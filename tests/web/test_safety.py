@@ -112,3 +112,13 @@ def test_requests_have_a_size(client: TestClient) -> None:
 )
 def test_only_scripts_and_styles_of_the_package_are_served(name: str, client: TestClient) -> None:
     assert client.get(f"/static/{name}").status_code == 404
+
+
+def test_a_browser_gets_a_refusal_as_a_page_and_a_program_as_a_line(store: Store) -> None:
+    client = TestClient(make_app(Site(store), Access("0.0.0.0", 80, TOKEN)), base_url="http://box.example")
+    page = client.get("/runs", headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "<h1>This page needs a token</h1>" in page.text
+    assert "/static/" not in page.text, "it may load nothing"
+    line = client.get("/runs")
+    assert (line.status_code, line.headers["content-type"]) == (401, "text/plain; charset=utf-8")

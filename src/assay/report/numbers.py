@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,5 +34,14 @@ def spelled_out(settings: Mapping[str, Any], within: str = "") -> dict[str, str]
         if isinstance(value, Mapping):
             shown |= spelled_out(value, f"{within}{name} ")
         else:
-            shown[within + name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            shown[within + name] = ", ".join(map(_plain, value)) if isinstance(value, list) else _plain(value)
     return shown
+
+
+def _plain(value: Any) -> str:
+    """A setting as text, without Python's own notation."""
+    if value is None or isinstance(value, bool):
+        return {None: "–", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping | list) else str(value)

@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
-from assay.compare import Comparison, ComparisonLine, Measure
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from assay.compare import Comparison, ComparisonLine, Measure, Side
 from assay.plural import counted
 from assay.report.numbers import number
 
 
+def told_apart(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons, labelled with no more than tells their sides apart.
+
+    Agents of one run are called by their own names, and the same agent of several runs by those of the runs, with the
+    time if the runs have one name.
+    """
+    sides = [side for one in comparisons for side in (one.baseline, one.candidate)]
+    runs = {side.run.id: side.run for side in sides}
+    if any(side.label != f"{side.run.name or side.run.id}{':' if side.agent else ''}{side.agent}" for side in sides):
+        return list(comparisons)  # labelled for another purpose
+    if len(runs) == 1:
+        return [_labelled(one, lambda side: side.agent or side.label) for one in comparisons]
+    names = {run.name or run.id for run in runs.values()}
+    agents = {side.agent for side in sides}
+
+    def label(side: Side) -> str:
+        name, when = side.run.name or side.run.id, side.run.created[:16].replace("T", " ")
+        if len(names) < len(runs) and when:
+            name = f"{name} of {when}"
+        return name if len(agents) == 1 else f"{name}: {side.agent}"
+
+    return [_labelled(one, label) for one in comparisons]
+
+
+def _labelled(one: Comparison, label: Callable[[Side], str]) -> Comparison:
+    baseline, candidate = (replace(side, label=label(side)) for side in (one.baseline, one.candidate))
+    return replace(one, baseline=baseline, candidate=candidate)
+
+
 def headline(comparison: Comparison) -> str:
     """What is compared with what, and the count of calls."""
+    return f"{comparison.candidate.label} against {comparison.baseline.label}: {counted_calls(comparison)}"
+
+
+def counted_calls(comparison: Comparison) -> str:
+    """How many metrics are better, worse, the same and inconclusive."""
     calls = comparison.calls
     found = ", ".join(f"{calls[call]} {call}" for call in ("better", "worse", "same", "inconclusive") if calls[call])
-    return f"{comparison.candidate.label} against {comparison.baseline.label}: {found or 'no verdicts'}"
+    return found or "no verdicts"
 
 
 def matching(comparison: Comparison) -> str:

@@ -175,7 +175,9 @@ def _timeline(site: Site, request: Request) -> View:
     episode = query_text(request, "episode")
     matched = site.timelines.shifted(opened, episode, shift_of(request), chosen.baseline)
     frames = site.timelines.frames(opened, episode)
-    return timeline_view(opened, chosen, matched, shown_of(request, matched), frames, at_us=cursor_of(request))
+    called = site.store.describe(chosen.run).run.name if chosen.run else ""
+    window, at_us = shown_of(request, matched), cursor_of(request)
+    return timeline_view(opened, chosen, matched, window, frames, at_us=at_us, called=called)
 
 
 def _timeline_part(site: Site, request: Request) -> Response:
@@ -398,13 +400,14 @@ def _refuse_http(request: Request, error: Exception) -> Response:
         response = json_response({"error": error.detail}, error.status_code)
         response.headers.update(error.headers or {})
         return response
-    what = "There is no such page" if error.status_code == 404 else error.detail
-    return _error_page(what, "", error.status_code)
+    if error.status_code == 404:
+        return _error_page("There is no such page", "Check the address", 404)
+    return _error_page(error.detail, "", error.status_code)
 
 
 def _cut_off(request: Request, error: Exception) -> Response:
     """To a body that grew too long; a client that hung up does not read it."""
-    return too_long()
+    return too_long(request)
 
 
 def _late(request: Request, error: Exception) -> Response:
@@ -420,8 +423,12 @@ def _fail(request: Request, error: Exception) -> Response:
 
 
 def _error_page(what: str, hint: str, status: int) -> Response:
-    body = element("p", hint, "." if hint else "") + element("p", element("a", "All runs", href="/runs"))
-    content = Content(title=what, lead=Markup(""), body=body)
+    lead = element("p", hint, ".") if hint else Markup("")
+    ways = (
+        element("a", "All runs", class_="button primary", href="/runs"),
+        element("a", "Compare live", class_="button", href="/live"),
+    )
+    content = Content(title=what, lead=lead, body=element("div", *ways, class_="actions ways"))
     return HTMLResponse(_bytes(framed(View(content=content))), status)
 
 

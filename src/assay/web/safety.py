@@ -19,8 +19,11 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assay.report.html.elements import EMPTY, element
+from assay.report.html.page import document
 
 MOST_BODY_BYTES = 256 * 1024
 MOST_QUERY_BYTES = 32 * 1024
@@ -123,18 +126,18 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         headers = request.headers
         if not self._access.knows_host(headers.get("host", "")):
-            return _no(421, "This server does not answer to that host name. Open the address that it printed.")
+            return _no(request, 421, "This server does not answer to that host name. Open the address that it printed.")
         is_api = request.url.path.startswith("/api/")
         if is_api and request.method in _CHANGES:
-            return _no(405, "The API changes nothing.", {"allow": "GET, HEAD"})
+            return _no(request, 405, "The API changes nothing.", {"allow": "GET, HEAD"})
         if len(request.url.query) > MOST_QUERY_BYTES:
             what = "The address is too long."
-            return JSONResponse({"error": what}, 400) if is_api else _no(414, what)
+            return JSONResponse({"error": what}, 400) if is_api else _no(request, 414, what)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
-            return too_long()
+            return too_long(request)
         if request.method in _CHANGES and not is_same_origin(headers):
-            return _no(403, "A change must come from a page of this server, or have the header X-Assay: 1.")
+            return _no(request, 403, "A change must come from a page of this server, or have the header X-Assay: 1.")
         return self._unknown_visitor(request)
 
     def _unknown_visitor(self, request: Request) -> Response | None:
@@ -154,12 +157,14 @@ class Guard:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and access.accepts_token(bearer.strip()):
             return None
-        return _no(401, "This page needs a token. Open the address that assay serve printed.")
+        return _no(
+            request, 401, "This page needs a token. Open the address that assay serve printed: it has the token."
+        )
 
 
-def too_long() -> Response:
+def too_long(request: Request) -> Response:
     """The response to a body that is too long."""
-    return _no(413, f"A request may have at most {MOST_BODY_BYTES:,} bytes.")
+    return _no(request, 413, f"A request may have at most {MOST_BODY_BYTES:,} bytes.")
 
 
 def is_loopback(host: str) -> bool:
@@ -213,5 +218,10 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _no(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    return PlainTextResponse(sentence + "\n", status, headers)
+def _no(request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    """A refusal: a page for a browser, which may load nothing else from here, and a line for a program."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse(sentence + "\n", status, headers)
+    what, _, more = sentence.partition(". ")
+    page = document(title=what.removesuffix("."), lead=element("p", more) if more else EMPTY, body=EMPTY)
+    return HTMLResponse(page, status, headers)

@@ -15,6 +15,7 @@ _HIDDEN = (
 )
 # All markup is written by `element`, which escapes < and > in attributes, so that a tag ends at its first >.
 _FIELDS = re.compile(r"<(button|select|textarea)\b.*?</\1>|<input\b[^>]*>", re.DOTALL)
+_WHOLE_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 _FORM = re.compile(r'<form\b(?:[^>]*?( class="[^"]*"))?[^>]*>|</form>')
 _ADDRESS = re.compile(r"(<a\b[^>]*?) href=\"/[^\"]*\"")
 _SENT = re.compile(r" (?:data-verdict|data-progress)=\"[^\"]*\"")
@@ -25,20 +26,24 @@ _LIVE = frozenset({"assay-live", "assay-timeline"})
 def saved_page(view: View) -> str:
     """The whole page as text, to be saved."""
     content = view.content
+    # Fields of a report outside of forms, such as its weights, are read by the report's own scripts.
+    works = bool(content.scripts)
     css = static_file("site.css")[0].decode("utf-8")
     style = element("style", Markup(css + _HIDDEN))
     return Content(
         title=content.title,
-        lead=_inert(content.lead),
-        body=join([style, _inert(content.body)]),
+        lead=_inert(content.lead, works=works),
+        body=join([style, _inert(content.body, works=works)]),
         charts=content.charts,
         scripts=content.scripts,
         data={name: value for name, value in content.data.items() if name not in _LIVE},
     ).as_document()
 
 
-def _inert(body: Markup) -> Markup:
-    text = _FIELDS.sub("", str(body))
+def _inert(body: Markup, *, works: bool) -> Markup:
+    """The same without what needs the server; with `works`, fields outside of forms stay."""
+    text = str(body)
+    text = _WHOLE_FORM.sub(lambda found: _FIELDS.sub("", found[0]), text) if works else _FIELDS.sub("", text)
     text = _FORM.sub(lambda found: "</div>" if found[0] == "</form>" else f"<div{found[1] or ''}>", text)
     text = _SENT.sub("", text)
     return Markup(_ADDRESS.sub(r"\1", text))

@@ -24,6 +24,15 @@ def load_throughput(*, rows: Rows) -> Panels:
     return _lines(rows, title="turns per second", what="Turns answered per second", number=",.1f", knees=True)
 
 
+# Between powers of ten an axis has eight lines, which would hide what is drawn.
+_ONLY_POWERS: Spec = {
+    "gridOpacity": {
+        "condition": {"test": "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6", "value": 1},
+        "value": 0,
+    }
+}
+
+
 def load_waiting(*, rows: Rows) -> Panels:
     """Draw percentiles of a turn's time against users: a panel for each, both axes by powers of ten.
 
@@ -77,7 +86,7 @@ def _lines(
             "type": "quantitative",
             "title": title,
             "scale": scale or {"zero": True},
-            "axis": {"tickCount": 5, "format": ",~r"},
+            "axis": {"tickCount": 5, "format": ",~r"} | (_ONLY_POWERS if scale else {}),
         },
         "color": model_color(models),
     }

@@ -16,7 +16,16 @@ from assay.report.html.elements import EMPTY, Markup, details, element, join, se
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, save, table
 from assay.report.numbers import interval, number
-from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
+from assay.report.verdicts import (
+    counted_calls,
+    headline,
+    matching,
+    p_value,
+    signed,
+    title_with_unit,
+    told_apart,
+    value_text,
+)
 
 _Row = dict[str, Any]
 
@@ -36,8 +45,9 @@ def render(comparisons: Sequence[Comparison]) -> str:
     return content(comparisons).as_document()
 
 
-def content(comparisons: Sequence[Comparison]) -> Content:
-    """What the page shows."""
+def content(comparisons: Sequence[Comparison], *, changed: Markup = EMPTY) -> Content:
+    """What the page shows; `changed` is shown after the verdicts."""
+    comparisons = told_apart(comparisons)
     figures = Figures()
     apart = figures.add("differences", rows=_differences(comparisons))
     closing = element("p", f"assay {__version__}. The same runs, settings and seed give the same numbers.")
@@ -51,8 +61,10 @@ def content(comparisons: Sequence[Comparison]) -> Content:
     )
     body = [
         _notes(comparisons),
+        *(_verdicts(one, _label(one) if len(comparisons) > 1 else "Verdicts") for one in comparisons),
+        _explained(comparisons[0]),
+        changed,
         section("How far apart", apart),
-        *(_verdicts(comparison) for comparison in comparisons),
         section("Case by case", cases),
     ]
     first = comparisons[0]
@@ -68,6 +80,8 @@ def _lead(comparisons: Sequence[Comparison]) -> Markup:
     if len(matched) > 1 and len(set(matched)) == 1:
         items = (element("li", element("b", f"{headline(one)}.")) for one in comparisons)
         return element("ul", *items) + element("p", matched[0])
+    if len(comparisons) == 1:
+        return element("p", element("b", f"{counted_calls(comparisons[0]).capitalize()}."), f" {matched[0]}")
     sentences = zip(comparisons, matched, strict=True)
     return join(element("p", element("b", f"{headline(one)}."), f" {words}") for one, words in sentences)
 
@@ -81,13 +95,19 @@ def _notes(comparisons: Sequence[Comparison]) -> Markup:
     return section("Read this first", element("ul", *(element("li", note) for note in notes))) if notes else EMPTY
 
 
-def _verdicts(comparison: Comparison) -> Markup:
+def _verdicts(comparison: Comparison, heading: str) -> Markup:
     rows: list[list[str]] = []
     for part in dict.fromkeys(line.measure.part for line in comparison.lines):
         rows.append([element("b", part), *[""] * 5])
         rows += [_row(line) for line in comparison.lines if line.measure.part == part]
     header = ["metric", "baseline", "candidate", "difference", "p", "verdict"]
-    explained = element(
+    shown = element("div", table(header, rows, numeric=(1, 2, 3, 4)), class_="verdict-table")
+    return section(heading, shown)
+
+
+def _explained(comparison: Comparison) -> Markup:
+    """What the calls mean."""
+    return element(
         "p",
         *("A difference is ", element("b", "same"), " if its whole interval lies within the margin, "),
         *(element("b", "better"), " or ", element("b", "worse")),
@@ -95,8 +115,8 @@ def _verdicts(comparison: Comparison) -> Markup:
         element("b", "inconclusive"),
         " otherwise, with the number of cases that would decide it in 80 % of all repetitions if the difference seen "
         "is the true one; from few cases, it is a range.",
+        class_="muted",
     )
-    return section(_label(comparison), table(header, rows, numeric=(1, 2, 3, 4)) + explained)
 
 
 def _row(line: ComparisonLine) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.chat.load.results import FIGURES, AgentLoad
+from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
@@ -44,7 +45,12 @@ def content(result: LoadResult) -> Content:
         section("Errors", _errors(result)),
         section("How it was measured", _method(result)),
     ]
-    return Content(title="Load", lead=element("p", lead), body=join(body, "\n"), charts=figures.charts)
+    return Content(
+        title=f"{counted(len(result.agents), 'agent')} under load",
+        lead=element("p", lead),
+        body=join(body, "\n"),
+        charts=figures.charts,
+    )
 
 
 def _summary(result: LoadResult) -> Markup:
@@ -64,8 +70,9 @@ def _summary(result: LoadResult) -> Markup:
             )
         else:
             rows.append([isolated(load.agent), f"not measured: {load.failure}", "–", "–", "–", "–"])
-    header = ["agent", "knee", "memory", "an open session", "isolation", "leak"]
-    return table(header, rows, numeric=(), label="Knee, memory, isolation and leaks")
+    header = ["agent", "knee", "memory", "memory of a session", "isolation", "leak"]
+    shown = table(header, rows, numeric=(), label="Knee, memory, isolation and leaks")
+    return element("div", shown, class_="measured by-agent")
 
 
 def _steps(load: AgentLoad) -> Markup:
@@ -164,4 +171,4 @@ def _memory(result: LoadResult) -> list[dict[str, Any]]:
 
 def _cell(load: AgentLoad, users: int, name: str) -> str:
     value = load.typical(users, name)
-    return "–" if value is None else f"{value:,.{_DIGITS.get(name, 0)}f}"
+    return "–" if value is None else f"{value:,.{_DIGITS.get(name, 0)}f}".replace("-", "\N{MINUS SIGN}")

@@ -156,6 +156,19 @@ def scrolling(content: Markup, *, label: str) -> Markup:
     return element("div", content, class_="scroll", role="group", tabindex="0", aria_label=label) + "\n"
 
 
+def notes_list(notes: Sequence[str]) -> Markup:
+    """What a reader has to know about figures; empty if there is nothing."""
+    if not notes:
+        return EMPTY
+    items = element("ul", *(element("li", note) for note in notes))
+    return element("div", element("h3", "How these figures came about"), items, class_="note notes")
+
+
+def long_text(text: str, *, label: str) -> Markup:
+    """Text as it is, such as JSON, in a region that scrolls by itself."""
+    return scrolling(element("pre", element("code", text)), label=label)
+
+
 def figure(
     chart_id: str,
     caption_title: str,

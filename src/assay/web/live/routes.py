@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -29,6 +30,7 @@ from assay.web.site import Site
 _LONGEST_COMMENT = 500
 _LONGEST_NAME = 60
 _LONGEST_ADDRESS = 500
+_logger = logging.getLogger("assay.web")
 
 
 class Live:
@@ -136,6 +138,9 @@ class Live:
             yield _event("stored", {"run": run})
         except AssayError as error:
             yield _event("error", {"error": redacted(str(error))})
+        except Exception as error:
+            _logger.error("a turn failed: %s: %s", type(error).__name__, redacted(str(error)))
+            yield _event("error", {"error": "Something went wrong on the server; its terminal says more"})
         finally:
             await said.aclose()
 

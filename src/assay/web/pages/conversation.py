@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.report.html.agents.answers import answer_view
 from assay.report.html.conversation import STYLE
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
-from assay.report.html.page import Content
+from assay.report.html.page import Content, long_text
 from assay.store.store import StoredRun
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.run import agents_of_run
@@ -112,7 +112,7 @@ def _turn(row: Mapping[str, Any], reviews: Sequence[Mapping[str, Any]]) -> Marku
         answer_view(answer, anchor=f"turn-{answer.turn + 1}-evidence"),
         said,
         waterfall(answer.record) + sequence_diagram(answer.record) if answer.record is not None else EMPTY,
-        details("Raw JSON", element("pre", element("code", raw)), class_="why"),
+        details("Raw JSON", long_text(raw, label="Raw JSON"), class_="why"),
         class_="turn",
         id=f"turn-{answer.turn + 1}",
     )
@@ -138,7 +138,7 @@ def _neighbours(entry: StoredRun, scenario: str, agent: str) -> Markup:
         return EMPTY
     at = names.index(scenario)
     links = []
-    for words, to in (("← {}", at - 1), ("{} →", at + 1)):
+    for words, to in (("←\N{NO-BREAK SPACE}{}", at - 1), ("{}\N{NO-BREAK SPACE}→", at + 1)):
         if 0 <= to < len(names):
             before, _, after = words.partition("{}")
             link = conversation_address(entry.run.id, names[to], agent)

@@ -14,7 +14,7 @@ from assay.report.html import compare as compare_report
 from assay.report.html.conversation import STYLE, evidence, failed, outcome
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
 from assay.report.html.page import Content, table
-from assay.report.verdicts import signed
+from assay.report.verdicts import signed, told_apart
 from assay.types import Case, Distribution, Run
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.runs import MOST_COMPARED, choice, created
@@ -25,6 +25,8 @@ from assay.web.text_difference import word_difference
 CASES_ON_A_PAGE = 50
 _PASSED = "trials_passed"
 _MOST_OFFERED = 100
+_Column = tuple[Run, str, list[Answer]]
+"""A side of a case: its run, agent and answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,18 @@ def _compared(site: Site, sides: Sequence[ComparedRun], *, by: str, only: str, p
     comparisons = site.comparisons(sides)
     if not comparisons:
         raise UsageError("these runs have nothing to compare", hint="Choose runs of the same kind")
-    content = compare_report.content(comparisons)
     whole = [side.reference for side in sides]
-    changes = _changes(comparisons, whole, by, only, page) if sides[0].run.half == "chat" else EMPTY
-    body = join([STYLE, _order(whole, comparisons), changes, content.body])
-    title = content.title if len(comparisons) == 1 and _is_told(comparisons[0]) else _heading(sides)
+    changes = _changes(told_apart(comparisons), whole, by, only, page) if sides[0].run.half == "chat" else EMPTY
+    content = compare_report.content(comparisons, changed=changes)
+    body = join([STYLE, _order(whole, comparisons), content.body])
+    title = content.title if len(comparisons) == 1 else _heading(sides)
+    above = [("Runs", "/runs")]
+    if len({side.run.id for side in sides}) == 1:
+        above.append((sides[0].run.name or sides[0].run.id, run_address(sides[0].run.id)))
     return View(
         content=Content(title=title, lead=content.lead, body=body, charts=content.charts),
         place="runs",
-        above=crumbs(("Runs", "/runs")),
+        above=crumbs(*above),
     )
 
 
@@ -77,7 +82,7 @@ def _heading(sides: Sequence[ComparedRun]) -> str:
     if len(names) > 1:
         return f"{', '.join(names[1:])} against {names[0]}"
     if len({side.run.id for side in sides}) == 1:
-        return f"{names[0]}: its agents compared"
+        return "Agents of one run compared"
     return f"{names[0]}: {counted(len(sides), 'run')} compared"
 
 
@@ -102,6 +107,12 @@ def _chooser(site: Site) -> View:
     return View(content=content, place="runs", above=above, is_kept=False)
 
 
+def _name(run: Run | None, agent: str, *, is_alone: bool) -> Markup:
+    """A side in a list: its run and agent, or the agent if there is one run."""
+    called = "" if run is None else run.name or run.id
+    return isolated(agent if agent and (is_alone or not called) else f"{called}: {agent}" if agent else called)
+
+
 def _order(references: Sequence[str], comparisons: Sequence[Comparison]) -> Markup:
     """The runs in their order, with a link that makes another one the baseline."""
     if len(references) < 2:
@@ -111,7 +122,7 @@ def _order(references: Sequence[str], comparisons: Sequence[Comparison]) -> Mark
     for at, reference in enumerate(references):
         run_id, _, agent = reference.partition(":")
         run = runs.get(run_id)
-        name = isolated(((run.name if run else "") or run_id) + (f":{agent}" if agent else ""))
+        name = _name(run, agent, is_alone=len(runs) == 1)
         when = element("small", created(run.created), class_="muted") if run else EMPTY
         link = join([element("a", name, href=run_address(run_id)), " ", when])
         if at == 0:
@@ -185,11 +196,6 @@ def _within(one: Comparison) -> bool:
     return one.baseline.run.id == one.candidate.run.id and bool(one.baseline.agent and one.candidate.agent)
 
 
-def _is_told(one: Comparison) -> bool:
-    """Whether the names of both sides tell them apart, without the name of a run twice."""
-    return not _within(one) and one.baseline.label != one.candidate.label
-
-
 def _cases(comparison: Comparison, changes: Sequence[CaseChange], page: int) -> Markup:
     sides = [side_reference(comparison.baseline), side_reference(comparison.candidate)]
     first = (page - 1) * CASES_ON_A_PAGE
@@ -254,15 +260,13 @@ def case_view(site: Site, references: Sequence[str], case: str, repetition: int)
     """The answers of a case side by side; words that differ from the baseline's are marked."""
     if not 2 <= len(references) <= MOST_COMPARED:
         raise UsageError(f"answers of 2 to {MOST_COMPARED} sides can be shown side by side")
-    columns: list[tuple[str, str, str, list[Answer]]] = []
+    columns: list[_Column] = []
     for reference in references:
         run_id, _, agent = reference.partition(":")
         entry = site.store.describe(run_id)
         rows = site.store.conversation(entry.run.id, case, agent or None)
         answers = [Answer.from_json(row) for row in rows]
-        columns.append(
-            (entry.run.id, entry.run.name or entry.run.id, agent or (rows[0]["agent"] if rows else ""), answers)
-        )
+        columns.append((entry.run, agent or (rows[0]["agent"] if rows else ""), answers))
     repetitions = sorted({answer.repetition for *_, answers in columns for answer in answers})
     if not repetitions:
         raise UsageError(f"none of these runs has the scenario '{case}'")
@@ -290,19 +294,34 @@ def case_view(site: Site, references: Sequence[str], case: str, repetition: int)
     return View(content=Content(title=case, lead=lead, body=body), place="runs", above=above, wide=True)
 
 
-def _beside(turn: int, columns: Sequence[tuple[str, str, str, list[Answer]]], found: Sequence[Answer | None]) -> Markup:
+def _labels(columns: Sequence[_Column]) -> list[str]:
+    """What tells the sides apart: their agents, the names of their runs, or the times of these."""
+    names = [run.name or run.id for run, *_ in columns]
+    if len(set(names)) < len({run.id for run, *_ in columns}):
+        names = [
+            f"{name} of {run.created[:16].replace('T', ' ')}" for name, (run, *_) in zip(names, columns, strict=True)
+        ]
+    agents = [agent for _, agent, _ in columns]
+    if len(set(names)) == 1:
+        return agents
+    if len(set(agents)) == 1:
+        return names
+    return [f"{name}: {agent}" for name, agent in zip(names, agents, strict=True)]
+
+
+def _beside(turn: int, columns: Sequence[_Column], found: Sequence[Answer | None]) -> Markup:
     first = found[0]
     base = first.response if first is not None else ""
     asked = next((answer.query for answer in found if answer is not None), "")
     shown = []
-    for at, ((run_id, name, agent, _), answer) in enumerate(zip(columns, found, strict=True)):
+    for at, ((run, agent, _), name, answer) in enumerate(zip(columns, _labels(columns), found, strict=True)):
         link = EMPTY
         if answer is not None:
-            to = conversation_address(run_id, answer.scenario, agent, answer.repetition)
+            to = conversation_address(run.id, answer.scenario, agent, answer.repetition)
             link = element("small", element("a", "open", href=to))
         base_mark = element("span", "baseline", class_="badge") + " " if at == 0 else EMPTY
         said = outcome(answer) if answer else EMPTY
-        head = element("h3", isolated(f"{name}: {agent}"), " ", base_mark, said, " ", link)
+        head = element("h3", isolated(name), " ", base_mark, said, " ", link)
         if answer is None:
             shown.append(element("div", head, element("p", "not played", class_="muted"), class_="agent"))
             continue

@@ -52,11 +52,13 @@ def _trend(name: str, figure: str, total: int, runs: list[ListedRun], summaries:
         method="get",
         class_="filters",
     )
-    body = join([menu, section("Over time", chart), section("Run by run", _runs(runs, summaries, chosen))])
+    heading = titles.get(chosen, "")
+    over_time = section(heading[:1].upper() + heading[1:] or "Over time", chart)
+    body = join([menu, over_time, section("Run by run", _runs(runs, summaries, chosen))])
     words = counted(total, "complete run") if total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
     lead = element("p", f"{words} of this name. ", element("a", "List them", href=address("/runs", name=name)), ".")
     return View(
-        content=Content(title=name, lead=lead, body=body, charts=figures.charts),
+        content=Content(title=f"History of {name}", lead=lead, body=body, charts=figures.charts),
         place="runs",
         above=crumbs(("Runs", "/runs")),
     )

@@ -13,7 +13,7 @@ from assay.chat.world.quirks import QUIRKS
 from assay.report.costs import money
 from assay.report.html.conversation import STYLE, evidence, failed, response, tool_calls
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
-from assay.report.html.page import Content
+from assay.report.html.page import Content, long_text
 from assay.store.reviews import HIGHEST_SCORE, LOWEST_SCORE, Review
 from assay.web.live.talking import MOST_AGENTS, MOST_MESSAGE, LiveConversation, LiveTurn
 from assay.web.pages.runs import choice
@@ -136,7 +136,8 @@ def conversation_page(conversation: LiveConversation) -> View:
         ]
     )
     names = join((element("b", isolated(name)) for name in conversation.agents), ", ")
-    lead = element("p", "With ", names, f", at {conversation.started:%Y-%m-%d %H:%M} UTC for model and weather.")
+    now = element("span", f"For model and weather it is {conversation.started:%Y-%m-%d %H:%M} UTC.", class_="muted")
+    lead = element("p", "With ", names, ". ", now)
     return View(
         content=Content(
             title="Compare live",
@@ -199,7 +200,7 @@ def truth_line(turn: LiveTurn) -> Markup:
         parts.append(element("span", "the model misbehaves: ", turn.quirk, class_="badge warn"))
     if turn.city and isinstance(turn.truth, dict):
         now = turn.truth.get("current") or {}
-        known = element("pre", element("code", json.dumps(turn.truth, indent=1, ensure_ascii=False, default=str)))
+        known = long_text(json.dumps(turn.truth, indent=1, ensure_ascii=False, default=str), label="True weather")
         words = f"True weather in {turn.city}: {_weather_words(now)}"
         parts.append(details(words, known, class_="why"))
     return join(parts, " ")
@@ -244,7 +245,7 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
             _trace(record),
             _memory(turn.known.get(agent, {})),
             _opinion(answer, turn.opinions.get(agent)),
-            details("Raw JSON", element("pre", element("code", _raw(answer))), class_="why"),
+            details("Raw JSON", long_text(_raw(answer), label="Raw JSON"), class_="why"),
         ]
     )
 
@@ -296,7 +297,7 @@ def _bars(entries: Mapping[str, Entry]) -> Markup:
             )
         )
     left = [name.replace("_", " ") for name, entry in entries.items() if not entry.measured]
-    note = element("small", f"not measured: {', '.join(left)}", class_="muted") if left else EMPTY
+    note = details(f"{len(left)} not measured", element("p", ", ".join(left)), class_="why") if left else EMPTY
     return element("div", *rows, class_="waterfall bars") + note if rows else EMPTY
 
 

@@ -156,8 +156,14 @@ def _controls(asked: Queue) -> Markup:
 
 
 def _progress(asked: Queue, at: int, total: int, labelled: int) -> Markup:
-    before = element("a", "← previous", href=asked.address(at - 1), rel="prev") if at else element("span")
-    after = element("a", "next →", href=asked.address(at + 1), rel="next") if at + 1 < total else element("span")
+    before = (
+        element("a", "←\N{NO-BREAK SPACE}previous", href=asked.address(at - 1), rel="prev") if at else element("span")
+    )
+    after = (
+        element("a", "next\N{NO-BREAK SPACE}→", href=asked.address(at + 1), rel="next")
+        if at + 1 < total
+        else element("span")
+    )
     words = element(
         "span", f"{at + 1} of {total}, {labelled} labelled ", element("progress", value=labelled, max=total)
     )

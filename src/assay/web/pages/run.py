@@ -14,7 +14,7 @@ from assay.report.facts import scenario_matrix
 from assay.report.html.agents.matrix import CellAddress, matrix_section
 from assay.report.html.conversation import STYLE
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
-from assay.report.html.page import Content, table
+from assay.report.html.page import Content, notes_list, table
 from assay.report.numbers import spelled_out
 from assay.runs.results import ExperimentResult
 from assay.runs.stored_agents import stored_agents
@@ -50,11 +50,11 @@ def run_view(site: Site, entry: StoredRun) -> View:
 def _overview(site: Site, entry: StoredRun, summary: RunSummary) -> View:
     """What a complete run says about itself, whatever it is called."""
     run = entry.run
-    parts = [_findings(summary), _figures(summary, run.id)]
+    # The answer first; what has to be known about it below, before the single scenarios.
+    parts = [_findings(summary), _figures(summary, run.id), notes_list(run.settings.get("notes", ()))]
     if run.kind in CONVERSATIONS:
         parts.append(_matrix(site, entry))
-    notes = [element("p", note, class_="note") for note in run.settings.get("notes", ())]
-    return View(content=Content(title="", lead=EMPTY, body=join([STYLE, *notes, *parts])))
+    return View(content=Content(title="", lead=EMPTY, body=join([STYLE, *parts])))
 
 
 def report_view(site: Site, entry: StoredRun) -> View:
@@ -123,14 +123,14 @@ def _moment_address(site: Site, run_id: str) -> Callable[[str, int], str] | None
 def settings_view(entry: StoredRun) -> View:
     """What is needed to repeat the run."""
     run = entry.run
-    shown = {key: value for key, value in run.settings.items() if key not in _NOT_SHOWN}
+    shown = {key: value for key, value in run.settings.items() if key not in (*_NOT_SHOWN, "seed")}
     rows: list[tuple[str, str]] = [("command", run.command), ("seed", str(run.seed))]
     rows.append(("scored by", ", ".join(f"{name}@{version}" for name, version in run.versions.items())))
     for side, read in run.inputs.items():
         rows.append((side, json.dumps(read, ensure_ascii=False, default=str)))
     rows += spelled_out(shown).items()
     machine = [[element("code", key), value] for key, value in run.environment.items()]
-    lines = [[key, element("code", value)] for key, value in rows if value]
+    lines = [[key.replace("_", " "), element("code", value)] for key, value in rows if value]
     body = section("Settings", element("div", table(["setting", "value"], lines, numeric=()), class_="long"))
     body += section("Machine", element("div", table(["what", "version"], machine, numeric=()), class_="long"))
     return _frame(entry, "settings", body)

@@ -75,8 +75,9 @@ def timeline_view(
     frames: EpisodeFrames | None = None,
     *,
     at_us: int | None = None,
+    called: str = "",
 ) -> View:
-    """One episode; `at_us` is where the cursor stands."""
+    """One episode; `at_us` is where the cursor stands, and `called` the name of the run that it belongs to."""
     shift_us = matched.shift_ns // 1000
     known = described_episode(opened, matched.episode)
     span_us = known["span_us"]
@@ -102,7 +103,7 @@ def timeline_view(
             element("div", window_part(matched, begin, end, named), data_timeline="window"),
         ]
     )
-    above = crumbs(("Runs", "/runs"), (chosen.run, run_address(chosen.run))) if chosen.run else EMPTY
+    above = crumbs(("Runs", "/runs"), (called or chosen.run, run_address(chosen.run))) if chosen.run else EMPTY
     above = above or crumbs(("Timeline", "/timeline"))
     return View(
         content=Content(title=matched.episode.name or "Timeline", lead=lead, body=body, data={"assay-timeline": data}),
@@ -295,7 +296,7 @@ def _shift(known: dict[str, Any], shift_us: int) -> Markup:
         element("div", curve, slider, class_="tl-slider"),
         element("output", data_timeline="shift-words", for_="tl-shift", class_="tl-now"),
         best,
-        element("button", "0", type="button", data_act="unshift", aria_label="No shift", title="No shift"),
+        element("button", "No shift", type="button", data_act="unshift"),
         class_="tl-shift",
     )
 

@@ -60,7 +60,9 @@
       for await (const [kind, data] of events(response.body)) show(kind, data, places);
       status.textContent = "";
     } catch (error) {
-      status.textContent = String(error.message ?? error);
+      // The browser's own words for a lost connection differ, and tell a reader nothing.
+      status.textContent = isTaken || error instanceof TypeError
+        ? "The connection to the server was lost. Reload the page to see what was stored." : String(error.message ?? error);
       // A message that was refused can be sent again; a stream that broke off is not waited for.
       if (!isTaken) { places.section.remove(); area.value ||= message; }
       for (const waiting of places.section.querySelectorAll(".streaming")) waiting.classList.remove("streaming");

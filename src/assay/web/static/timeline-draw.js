@@ -61,7 +61,7 @@
       this.marks = [MATCHED, MISSED, INSERTED, SUBSTITUTED].map((outcome) => mark(outcome, this.colours));
     }
 
-    get gutter() { return this.canvas.clientWidth < 560 ? 66 : 108; }
+    get gutter() { return this.canvas.clientWidth < 560 ? 92 : 108; }
 
     height(lanes) { return TOP + LANE * Math.max(1, lanes) + 6; }
 
@@ -124,7 +124,7 @@
 
     axis(state, left, width, height) {
       const { context, colours: c, x } = this;
-      const wanted = (state.to - state.from) / Math.max(2, (width - left) / 110);
+      const wanted = (state.to - state.from) / Math.max(2, (width - left) / (left < 100 ? 58 : 110));
       const step = STEPS.find((one) => one >= wanted) || STEPS.at(-1);
       context.font = `11px ${c.sans}`;
       context.textAlign = "center";

@@ -9,7 +9,7 @@
     if (canvas.drawn === all) return;
     canvas.drawn = all;
     const { context, width, height } = fitted(canvas);
-    const gutter = width < 560 ? 66 : 108, plot = width - gutter;
+    const gutter = width < 560 ? 92 : 108, plot = width - gutter;
     const key = `${look} ${width} ${state.version}`;
     if (canvas.bars?.key !== key) canvas.bars = { key, picture: density(state, c, plot, height) };
     context.clearRect(0, 0, width, height);

@@ -40,7 +40,7 @@ from assay.report.html.agents.timing import timing_section
 from assay.report.html.conversation import STYLE, metric_table
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import Content, table
+from assay.report.html.page import Content, notes_list, table
 from assay.report.html.parts import Parts
 from assay.report.numbers import interval
 from assay.report.verdicts import signed
@@ -148,7 +148,7 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str, answer: Markup) -> M
         [
             played,
             answer,
-            *(element("p", note, class_="note") for note in notes),
+            notes_list(notes),
             element("ul", *tiles, class_="tiles", aria_label=f"How the {ended.total:,} trials ended"),
             element("p", explained),
         ]
