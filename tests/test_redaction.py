@@ -412,6 +412,7 @@ _PIECES = [
 ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(_PIECES), max_size=60))
 def test_many_texts_are_cleaned_as_each_by_itself(texts: list[str]) -> None:
     assert redacted_all(texts) == [redacted(text) for text in texts]

@@ -217,6 +217,7 @@ def test_what_cannot_be_in_shards_is_refused(folder: Path) -> None:
         evaluate(["<EVENT_START>"], ["<EVENT_START>"], sharding=Sharding(HERE))
 
 
+@pytest.mark.slow
 def test_events_without_episodes_are_one_shard(folder: Path, tmp_path: Path) -> None:
     for side in ("predicted", "truth"):
         (tmp_path / side).mkdir()

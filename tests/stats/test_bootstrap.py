@@ -188,6 +188,7 @@ def episodes_of(kind: str) -> list[Floats]:
     return [rng.normal(rng.normal(0, 3), 5, int(rng.integers(300, 900))) for _ in range(9)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "opened blocks"])
 @pytest.mark.parametrize("statistic", ["iqm", "median", "p95"])
 def test_episode_is_brute_force_resampling_of_groups(kind: str, statistic: str) -> None:

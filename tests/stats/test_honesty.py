@@ -71,6 +71,7 @@ def test_identical_agents_are_rarely_called_better_or_worse(scenarios: int) -> N
     assert wrong <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenarios", [3, 5, 10, 20])
 @pytest.mark.parametrize("kind", ["normal changes", "small skewed changes", "a rule worth 0.2 fires"])
 def test_agents_that_differ_by_the_margin_are_rarely_called_the_same(kind: str, scenarios: int) -> None:

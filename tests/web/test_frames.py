@@ -122,6 +122,7 @@ def brightness(content: bytes) -> int:
     return int(np.asarray(Image.open(io.BytesIO(content)).convert("L")).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "codec"), [("v.mkv", "libx264"), ("v.webm", "libvpx-vp9"), ("v.mp4", "libx264"), ("v.mov", "libx265")]
 )

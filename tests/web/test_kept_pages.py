@@ -68,6 +68,7 @@ def _pages(ids: list[str]) -> list[str]:
     return ["/runs", *own, difference, conversation, "/history?name=run+1", f"/review?run={ids[0]}"]
 
 
+@pytest.mark.slow
 def test_a_page_that_was_rendered_is_sent_again_as_it_is(
     client: TestClient, site: Site, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -307,6 +307,7 @@ def test_endless_response_is_malformed() -> None:
         assert failure(running.client(timeout=5), lambda client: client.current("Oslo")).kind == "malformed"
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=60))
 def test_any_bytes_are_parsed_or_malformed(body: bytes) -> None:
     for read in (read_current, lambda body: read_forecast(body, NOW)):

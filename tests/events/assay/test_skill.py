@@ -177,6 +177,7 @@ def test_10_a_baseline_that_is_always_the_best_is_as_one_fixed_in_advance() -> N
     assert (twice.value, twice.low, twice.high) == (one.value, one.low, one.high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["even", "sparse", "skewed", "rates", "bursts"])
 def test_10_no_pattern_and_number_of_episodes_makes_skill_of_nothing(pattern: str) -> None:
     # Where a baseline does better than a permuted prediction, skill is below 0; it is shown above 0 in 1 trial of 40.
