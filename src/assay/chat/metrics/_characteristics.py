@@ -65,9 +65,12 @@ def source(context: ScoringContext) -> str:
 
 def unknown(*names: str) -> Any:
     """A predicate: why the metric that needs `names` is not measured."""
+    nothing_known = f"not known of the assistant: {', '.join(names)}"
 
     def reason(context: ScoringContext) -> str | None:
         known = characteristics(context)
+        if not known:
+            return nothing_known
         missing = [name for name in names if known.get(name) is None]
         return f"not known of the assistant: {', '.join(missing)}" if missing else None
 

@@ -22,7 +22,18 @@ _NOTHING: Sequence[Phrase] = ()
 class WordRun:
     """What a run of words says, beginning with its first word."""
 
-    __slots__ = ("_candidates", "_first", "_length", "_longer", "found", "hidden", "is_open", "negates", "steps")
+    __slots__ = (
+        "_candidates",
+        "_first",
+        "_length",
+        "_longer",
+        "found",
+        "hidden",
+        "is_open",
+        "is_silent",
+        "negates",
+        "steps",
+    )
 
     found: tuple[tuple[int, tuple[str, ...]], ...]
     """The entries that it is, each as the number of words after the first and its lists, in the order of mentions."""
@@ -32,6 +43,8 @@ class WordRun:
     """Whether the first word negates by its ending, and is not hidden."""
     is_open: bool
     """Whether it may become another entry with the words after it."""
+    is_silent: bool
+    """Whether it is no entry, negates nothing and hides nothing: most runs do not."""
     steps: dict[Token, WordRun]
     """The runs that it has become, by the word after it."""
 
@@ -54,6 +67,7 @@ class WordRun:
             found += [(0, phrase.keys) for phrase in first.phrases]
         self.found = tuple(found)
         self.negates = first.denies and self.hidden < 0
+        self.is_silent = not found and not self.negates and self.hidden < 0
 
     def followed_by(self, token: Token) -> WordRun:
         """The run with one more word."""

@@ -41,7 +41,8 @@ class FigureReader:
         self.either_or = frozenset(language.get("either_or", ()))
         self.decimal_comma = bool(language.get("decimal_comma", False))
         self.tolerances = [tuple(words.split()) for words in language.get("tolerance_words", ())]
-        self.before_tolerance = frozenset([words[0] for words in self.tolerances]) | {",", "("}
+        self.tolerance_openers = frozenset([words[0] for words in self.tolerances])
+        self.before_tolerance = self.tolerance_openers | {",", "("}
         self.bare_cents = bool(language.get("bare_cents", False))
         self.space_groups = bool(language.get("space_groups", False))
         self.times: dict[str, float] = language.get("multipliers", {})
@@ -56,7 +57,7 @@ class FigureReader:
         # A figure is read as a plain number and unit only if none of these stand before it, after the number, or after
         # the unit. A full stop after the unit joins nothing unless another one follows.
         self.not_before_plain = self.before | MINUS | {"/", "\n"}
-        self.not_after_number = self.times.keys() | {"/"}
+        self.not_after_number = self.times.keys() | self.roughly | {"/", "-"}
         self.not_after_plain = (self.joining - self.and_ - self.either_or - {"."}) | self.after_words
         self.negative_units = frozenset(self.after)
         self.roles = lexicon.roles
@@ -65,27 +66,22 @@ class FigureReader:
 
     def read(self, reading: Reading, numbers: Sequence[int]) -> None:
         """Fill `reading.quantities` and `reading.numbers`; `numbers` are the indices of all numbers."""
-        named = self._named_decades(reading) if self.in_decades is not None else []
-        if named:
-            tokens = reading.tokens
-            numbers = sorted([*numbers, *(at for at in named if not tokens[at].is_number)])
+        if self.in_decades is not None and "decade" in reading.lists:
+            named = [mention.first for mention in reading.lists["decade"]]  # 'teens'
+            numbers = sorted([*numbers, *(at for at in named if not reading.tokens[at].is_number)])
         if not numbers:
             return
-        parser = _Parser(reading, self)
+        parser, tokens = _Parser(reading, self), reading.tokens
         read_to = 0
         for at in numbers:
             if at >= read_to:
-                is_number = reading.tokens[at].is_number
-                read_to = parser.plain_figure(at) or parser.figure(at) if is_number else parser.decade(at)
-                read_to = max(read_to, at + 1)
-                if read_to < len(reading.tokens) and reading.tokens[read_to].text in self.before_tolerance:
+                read_to = parser.plain_figure(at)
+                if not read_to:
+                    read_to = max(parser.figure(at) if tokens[at].is_number else parser.decade(at), at + 1)
+                if read_to < len(tokens) and tokens[read_to].text in self.before_tolerance:
                     read_to = parser.widened_to(read_to)
         if reading.quantities:
             self._roles.assign(reading)
-
-    def _named_decades(self, reading: Reading) -> list[int]:
-        """Indices of words such as 'teens'; they are also in a list, so that texts without them are not searched."""
-        return [mention.first for mention in reading.all("decade")]
 
 
 class _Parser(NumeralReader):
@@ -93,9 +89,7 @@ class _Parser(NumeralReader):
         super().__init__(reading, grammar)
         self.grammar: FigureReader = grammar
         self.former = {mention.last for mention in reading.all("former.surely")}
-        self.moments: set[int] = set()
-        for moment in reading.moments:
-            self.moments.update(range(moment.first, moment.last + 1))
+        self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
 
     # --- one figure -------------------------------------------------------------------------------------------------
 
@@ -119,7 +113,7 @@ class _Parser(NumeralReader):
                 return 0
         if after.kind == "word" and grammar.in_decades is not None and after.text.lstrip("'") in grammar.decade_marks:
             return 0
-        unit, last = self.unit_after(at)
+        unit, last = self.unit_at(at + 1)
         if unit is None or unit.tokens in grammar.negative_units:
             return 0
         if last + 1 < len(tokens):
@@ -196,6 +190,8 @@ class _Parser(NumeralReader):
         if not known or known[-1].last != at - 1:
             return at
         first = at + (tokens[at].text in ",(")
+        if first == len(tokens) or tokens[first].text not in self.grammar.tolerance_openers:
+            return at
         for words in self.grammar.tolerances:
             after = first + len(words)
             if tuple([token.text for token in tokens[first:after]]) != words:
@@ -339,18 +335,26 @@ class _Parser(NumeralReader):
             at += tokens[at + 1].kind == "word"  # a 15-degree day
         if at + 1 < len(tokens) and tokens[at].text in self.grammar.roughly:
             at += 1  # 8-ish degrees
-        for unit in tokens[at].units if at < len(tokens) else ():
-            size = len(unit.tokens)
+        unit, unit_last = self.unit_at(at, last, second=second) if at < len(tokens) else (None, last)
+        return unit, unit_last if unit is not None else last
+
+    def unit_at(self, at: int, last: int | None = None, *, second: bool = False) -> tuple[Unit | None, int]:
+        """The unit at token `at`, and its last token; `last` is that of the number, if it is not the one before."""
+        tokens = self.tokens
+        token = tokens[at]
+        for unit in token.units:
+            written = unit.tokens
+            size = len(written)
             if at + size > len(tokens) or (unit.second and not second):
                 continue
             if unit.cased:
-                glued = self.reading.starts[at] == self.reading.ends[last]
-                if tokens[at].raw == unit.tokens[0] or (glued and tokens[at].text == unit.tokens[0].lower()):
+                glued = self.reading.starts[at] == self.reading.ends[at - 1 if last is None else last]
+                if token.raw == written[0] or (glued and token.text == written[0].lower()):
                     return unit, at
             # A token has the units that its own text begins.
-            elif size == 1 or (tokens[at + 1].text == unit.tokens[1] and (size == 2 or self.is_unit(unit, at))):
+            elif size == 1 or (tokens[at + 1].text == written[1] and (size == 2 or self.is_unit(unit, at))):
                 return unit, at + size - 1
-        return None, last
+        return None, at
 
     def is_unit(self, unit: Unit, at: int) -> bool:
         """Whether a unit of several tokens is written at token `at`."""

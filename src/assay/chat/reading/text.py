@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.columns import read_columns
@@ -77,7 +78,7 @@ class Reading:
     """Its folded words; set when a name is first searched for."""
     shown: str | None = None
     """What a reader sees of it, if that is not all."""
-    memory: dict[object, object] = field(default_factory=dict)
+    memory: dict[object, Any] = field(default_factory=dict)
     """Results derived from this reading alone, cached with it."""
 
     @property
@@ -235,13 +236,16 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     final = len(tokens) - 1
     hidden_to = -1
     for at in having(reading.traits, NOTABLE):
-        if at <= hidden_to:
-            continue
         run = tokens[at].run
-        last = at + 1
-        while run.is_open and last <= final and tokens[last].is_inner:
-            run = run.steps.get(tokens[last]) or run.followed_by(tokens[last])
+        last = at
+        while run.is_open and last < final:
             last += 1
+            following = tokens[last]
+            if not following.is_inner:
+                break
+            run = run.steps.get(following) or run.followed_by(following)
+        if run.is_silent or at <= hidden_to:
+            continue
         start = starts[at]
         for reach, keys in run.found:
             last = at + reach

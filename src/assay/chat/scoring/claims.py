@@ -118,11 +118,13 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
     # Most answers name one subject, and all that follows is about it.
     only = [place.name for place in places]
     first, last = 0, -1  # the sentence of the token that was located last; the next is often in it
+    day: str | None = None
+    is_one_day = False
     certain_from = places[0].first if len(places) == 1 else -1 if not places else len(response.tokens)
     is_only_true = subjects.is_true_name(only)
 
     def locate(index: int) -> Where:
-        nonlocal first, last
+        nonlocal first, last, day, is_one_day
         if index >= certain_from:
             names, is_about_truth = only, is_only_true
         else:
@@ -132,7 +134,10 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
             return names, is_about_truth, None, None
         if not first <= index <= last:
             first, last = response.sentence(index)
-        day = days.in_sentence(index, first, last)
+            is_one_day = days.is_one_day(first, last)
+            day = days.in_sentence(index, first, last)
+        elif not is_one_day:
+            day = days.in_sentence(index, first, last)
         return names, is_about_truth, day, days.part_of_day(index) if has_parts else None
 
     return locate

@@ -181,10 +181,11 @@ class ResponseDays:
         column = self._by_column.get(index) if "|" in self._response.text else None
         if column is not None:
             return self._known_day(column.keys[0])
-        chosen = self._nearest(self._mentions, self._firsts, index, first, last)
-        if chosen is not None:
-            return self._known_day(chosen.keys[0])
-        section = self._section_of(index, self._sections)
+        if self._is_named_in(first, last):
+            chosen = self._nearest(self._mentions, self._firsts, index, first, last)
+            if chosen is not None:
+                return self._known_day(chosen.keys[0])
+        section = self._section_of(index, self._sections) if self._sections[0] else None
         if section is None and self._default is None:
             section = self._day_before(index)
         return self._default if section is None else self._known_day(section.keys[0])
@@ -206,6 +207,17 @@ class ResponseDays:
                 cells = [row[column] for row in rows if column < len(row)] if len(named) == 1 and column else []
                 days.update((at, named[0]) for inner in cells for at in range(inner.first, inner.stop))
         return days
+
+    def is_one_day(self, first: int, last: int) -> bool:
+        """Whether all of the sentence of tokens `first` to `last` is about one day: it names none, and no line does."""
+        if not self._mentions:
+            return True
+        return not (self._sections[0] or self._is_named_in(first, last) or "|" in self._response.text)
+
+    def _is_named_in(self, first: int, last: int) -> bool:
+        """Whether a day is named between two tokens."""
+        at = bisect_left(self._firsts, first)
+        return at < len(self._firsts) and self._firsts[at] <= last
 
     def _day_before(self, index: int) -> Mention | None:
         """The day of the sentence before, if this one speaks of 'that day', or of the future and names no day."""

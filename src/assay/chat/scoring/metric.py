@@ -28,6 +28,10 @@ ScoreScale = Literal["binary", "share", "ordinal", "positive", "any"]
 """What scores can be: 0 or 1, from 0 to 1, one of a few levels, above 0, or any number. assay's own are shares."""
 MEASURED_ONCE: Group = "developer experience"
 """The group whose metrics are one measurement of each agent: scenarios do not vary it, and give it no interval."""
+# Rules that the details of an entry name.
+_MOST_SHOWN = 6
+# Reasons for not measuring anything that a metric remembers with their entries.
+_MOST_REASONS = 256
 BANDS = ((0.4, "poor"), (0.7, "acceptable"), (0.9, "good"))
 
 
@@ -71,8 +75,11 @@ class Rule:
     """Whether it decides alone: if it fires, only its points count and later rules are skipped."""
     blank: Mapping[str, Any] = field(init=False, repr=False, compare=False)
     """A line of evidence without words; a copy of a dictionary takes half the time of a new one."""
+    shown_points: str = field(init=False, repr=False, compare=False)
+    """Its points as details show them."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "shown_points", f" ({signed_points(self.points)})")
         line = {"id": self.id, "points": self.points, "says": self.says, "words": "", "start": 0, "end": 0, "also": []}
         object.__setattr__(self, "blank", line)
 
@@ -104,15 +111,20 @@ class Metric:
     """Each rule with its predicate or, if it has none, the list that it looks for."""
     blank: Mapping[str, Any] = field(init=False, repr=False, compare=False)
     """An entry that has not been scored."""
-    nothing_fired: str = field(init=False, repr=False, compare=False)
-    """The details of an entry without evidence."""
+    nothing_fired: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    """An entry without evidence."""
+    not_measured: dict[str, Entry] = field(init=False, repr=False, compare=False)
+    """Entries that say why nothing could be measured, by the reason; most answers have one of a few."""
 
     def __post_init__(self) -> None:
         entry = {"score": self.base, "measured": True, "band": "", "details": "", "evidence": [], "base": self.base}
         object.__setattr__(self, "blank", {**entry, "group": self.group, "version": self.version})
         searches = tuple((rule, rule.when, "" if rule.when else self.list_of(rule)) for rule in self.rules)
         object.__setattr__(self, "searches", searches)
-        object.__setattr__(self, "nothing_fired", f"No rule fired; the score is the base of {self.base:g}.")
+        details = f"No rule fired; the score is the base of {self.base:g}."
+        unfired = Entry.make(self, self.base, measured=True, details=details, evidence=[])
+        object.__setattr__(self, "nothing_fired", unfired)
+        object.__setattr__(self, "not_measured", {})
         if not self.name.isidentifier():
             raise UsageError(
                 f"'{self.name}' is not a valid name for a metric", hint="Use letters, digits and underscores"
@@ -169,11 +181,21 @@ class Metric:
         return entry
 
     def _not_measured(self, reason: str) -> Entry:
-        return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
+        known = self.not_measured.get(reason)
+        if known is None:
+            if len(self.not_measured) >= _MOST_REASONS:
+                self.not_measured.clear()
+            details = f"Not measured: {reason}."
+            known = self.not_measured[reason] = Entry.make(
+                self, self.neutral, measured=False, details=details, evidence=[]
+            )
+        return _copy(known)
 
     def _measure(self, context: ScoringContext) -> Entry:
         evidence: list[Evidence] = []
+        shown: list[str] = []
         response = context.response
+        text, lists = response.text, response.lists
         for rule, when, listed in self.searches:
             found: Found
             if when is not None:
@@ -181,22 +203,39 @@ class Metric:
                 if not found:
                     continue
             else:
-                said = context.said(listed) if listed in response.lists else None
+                said = context.said(listed) if listed in lists else None
                 if not said:
                     continue
                 found = Finding(said[:1])
             if rule.alone:
-                evidence = []
-            if isinstance(found, Finding):
-                evidence.append(Evidence.make(rule, found, response.text))
-            else:
-                evidence += [Evidence.make(rule, finding, response.text) for finding in found]
+                evidence, shown = [], []
+            for finding in (found,) if isinstance(found, Finding) else found:
+                line = Evidence(rule.blank)
+                says, points = rule.says, rule.shown_points
+                if finding.note:
+                    says = line["says"] = f"{says}: {finding.note}"
+                if finding.points is not None:
+                    line["points"] = finding.points
+                    points = f" ({signed_points(finding.points)})"
+                spans = finding.spans
+                if spans:
+                    first = spans[0]
+                    start, end = line["start"], line["end"] = first.start, first.end
+                    line["words"] = text[start:end]
+                line["also"] = [_quoted(span, text) for span in spans[1:]] if len(spans) > 1 else []
+                evidence.append(line)
+                shown.append(says + points)
             if rule.alone:
                 break
-        details = _sentence(evidence) if evidence else self.nothing_fired
+        if evidence:
+            entry = Entry(self.blank)
+            entry["score"], entry["band"] = _score_and_band(self.base + sum([line["points"] for line in evidence]))
+            entry["details"], entry["evidence"] = _sentence(shown), evidence
+        else:
+            entry = _copy(self.nothing_fired)
         if self.remark is not None:
-            details = f"{details} {self.remark(context)}".rstrip()
-        return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)
+            entry["details"] = f"{entry['details']} {self.remark(context)}".rstrip()
+        return entry
 
 
 class Evidence(dict[str, Any]):
@@ -231,22 +270,10 @@ class Evidence(dict[str, Any]):
     def end(self) -> int:
         return int(self["end"])
 
-    @classmethod
-    def make(cls, rule: Rule, finding: Finding, response: str) -> Evidence:
-        line = cls(rule.blank)
-        if finding.points is not None:
-            line["points"] = finding.points
-        if finding.note:
-            line["says"] = f"{rule.says}: {finding.note}"
-        also: list[dict[str, Any]] = []
-        spans = finding.spans
-        if spans:
-            start, end = line["start"], line["end"] = spans[0].start, spans[0].end
-            line["words"] = response[start:end]
-            if len(spans) > 1:
-                also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
-        line["also"] = also
-        return line
+
+def _quoted(span: TextSpan, text: str) -> dict[str, Any]:
+    """Further words of a line of evidence."""
+    return {"words": text[span.start : span.end], "start": span.start, "end": span.end}
 
 
 class Entry(dict[str, Any]):
@@ -295,6 +322,13 @@ class Entry(dict[str, Any]):
         return entry
 
 
+def _copy(entry: Mapping[str, Any]) -> Entry:
+    """The same entry without evidence, whose owner may change it."""
+    own = Entry(entry)
+    own["evidence"] = []
+    return own
+
+
 @functools.lru_cache(maxsize=4096)
 def _score_and_band(total: float) -> tuple[float, str]:
     """The score of a sum of points, and its band; rounding costs more than the rest of an entry, and few sums occur."""
@@ -317,11 +351,11 @@ def signed_points(points: float) -> str:
     return f"{'−' if points < 0 else '+'}{abs(points):.2f}".rstrip("0").rstrip(".")
 
 
-def _sentence(evidence: Sequence[Evidence]) -> str:
-    shown = [f"{line['says']} ({signed_points(line['points'])})" for line in evidence[:6]]
-    if len(evidence) > 6:
-        shown.append(f"and {len(evidence) - 6} more")
-    text = "; ".join(shown)
+def _sentence(shown: Sequence[str]) -> str:
+    """What fired, each with its points, as one sentence."""
+    text = "; ".join(
+        shown if len(shown) <= _MOST_SHOWN else [*shown[:_MOST_SHOWN], f"and {len(shown) - _MOST_SHOWN} more"]
+    )
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -67,7 +67,7 @@ class Subjects:
         self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
-        self._by_reading: dict[object, object] = {}
+        self._by_reading: dict[object, _Named] = {}
 
     def names_in(self, reading: Reading) -> frozenset[str]:
         """Names of the subjects in a text."""
@@ -75,7 +75,10 @@ class Subjects:
 
     def names_in_all(self, readings: Iterable[Reading]) -> set[str]:
         """Names of the subjects in several texts."""
-        return {name for reading in readings for name in self._named(reading).all}
+        found: set[str] = set()
+        for reading in readings:
+            found |= self._named(reading).names
+        return found
 
     def mentions(self, reading: Reading) -> list[Place]:
         """Where a text names subjects, in order."""
@@ -202,8 +205,9 @@ class Subjects:
 
     def _named(self, reading: Reading) -> _Named:
         # A turn is read once and met again with every later answer. A suite's own names are not those of other suites.
-        named = self._by_reading.get(reading) if self._suite_names else reading.memory.get(self._key)
-        if isinstance(named, _Named):
+        known = self._by_reading.get(reading) if self._suite_names else reading.memory.get(self._key)
+        if known is not None:
+            named: _Named = known
             return named
         named = self._find_names(reading)
         if not self._suite_names:

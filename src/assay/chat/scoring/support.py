@@ -60,6 +60,15 @@ class _Numbers:
     """By kind, in a unit that is not known."""
 
 
+class _Supporting(NamedTuple):
+    """The numbers that can support a figure of one kind, place and day: lists of them, each ascending."""
+
+    exact: list[list[float]]
+    """In the unit of the kind."""
+    bare: list[list[float]]
+    """In a unit that is not known."""
+
+
 class Sources:
     """The numbers in the tool results and the ground truth of an answer, by place and day."""
 
@@ -71,7 +80,7 @@ class Sources:
         self._fields = question.domain.fields
         self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
         self._read_all(calls, question.truth)
-        self._known: dict[tuple[tuple[str, ...], str | None, bool], list[_Numbers]] = {}
+        self._known: dict[tuple[tuple[str, ...], str | None, bool, str], _Supporting] = {}
         self._has_days = any(day is not None for _, day in self._numbers)
         self._has_present = any(day is None for _, day in self._numbers)
 
@@ -100,19 +109,26 @@ class Sources:
         A range that is too wide to say much is supported only if a source contains both ends.
         """
         figure = claim.said
-        about = (tuple(claim.subjects), claim.day, figure.role in _EXTREMES)
+        low, high = figure.low, figure.high
+        about = (tuple(claim.subjects), claim.day, figure.role in _EXTREMES, figure.kind)
         numbers = self._known.get(about)
         if numbers is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            numbers = self._known[about] = self._numbers_of(*about)
-        precise = self._kinds[figure.kind].precise
-        if precise is not None and figure.high - figure.low > precise + _EPSILON:
-            if math.isinf(figure.high - figure.low):
+            numbers = self._known[about] = self._supporting(*about)
+        kind = self._kinds[figure.kind]
+        if low < high and kind.precise is not None and high - low > kind.precise + _EPSILON:
+            if math.isinf(high - low):
                 return False
-            ends = zip((figure.low, figure.high), figure.written, strict=True)
-            return all(self._contains(numbers, figure, end, end, (as_written,) * 2) for end, as_written in ends)
-        return self._contains(numbers, figure, figure.low, figure.high, figure.written)
+            ends = zip((low, high), figure.written, strict=True)
+            return all(_contains(numbers, kind, figure, end, end, (as_written,) * 2) for end, as_written in ends)
+        return _contains(numbers, kind, figure, low, high, figure.written)
+
+    def _supporting(self, names: tuple[str, ...], said: str | None, is_extreme: bool, kind: str) -> _Supporting:
+        sources = self._numbers_of(names, said, is_extreme)
+        exact = [values for numbers in sources if (values := numbers.exact.get(kind))]
+        bare = [values for numbers in sources for name in (kind, None) if (values := numbers.bare.get(name))]
+        return _Supporting(exact, bare)
 
     def _numbers_of(self, names: tuple[str, ...], said: str | None, is_extreme: bool) -> list[_Numbers]:
         """The numbers that can support a figure about `names`, said of a day; `is_extreme` if it is a high or low."""
@@ -139,31 +155,6 @@ class Sources:
             own = calendar.dates_of(day)
             return not (own is not None and dates is not None) or not own.isdisjoint(dates)
         return is_later(said) if dates is None else date.fromisoformat(day) in dates
-
-    def _contains(
-        self, sources: Sequence[_Numbers], figure: Quantity, low: float, high: float, written: tuple[float, ...]
-    ) -> bool:
-        kind, unit = self._kinds[figure.kind], figure.unit
-        size = unit.times / unit.over
-        tolerance = max(kind.support, 0.5 * 10.0**-figure.decimals * size)
-        as_written = tolerance / size
-        forms: list[tuple[float, float]] | None = None
-        for numbers in sources:
-            exact = numbers.exact.get(figure.kind)
-            if exact and _within(exact, low - tolerance, high + tolerance):
-                return True
-            for values in (numbers.bare.get(figure.kind), numbers.bare.get(None)):
-                if not values:
-                    continue
-                if forms is None:
-                    # A bare number may be in the kind's unit, in the answer's unit, or in another form.
-                    forms = [(low - tolerance, high + tolerance), *_other_forms(kind, low, high, tolerance)]
-                    if size != 1 or unit.zero:
-                        forms.append((written[0] - as_written, written[1] + as_written))
-                for form_low, form_high in forms:
-                    if _within(values, form_low, form_high):
-                        return True
-        return False
 
     def _read(self, result: object, origin: _Origin) -> None:
         """Collect the numbers in nested data; cycles are cut."""
@@ -266,6 +257,30 @@ class Sources:
             named = [kind.name for kind in family if len(words & kind.keys) == most]
             return [at.unit_kind] if len(named) > 1 and at.unit_kind in named else [*named]
         return [None]
+
+
+def _contains(
+    numbers: _Supporting, kind: QuantityKind, figure: Quantity, low: float, high: float, written: tuple[float, ...]
+) -> bool:
+    """Whether a figure, or an end of it, is among the numbers, within its tolerance."""
+    unit = figure.unit
+    size = unit.times / unit.over
+    tolerance = max(kind.support, 0.5 * 10.0**-figure.decimals * size)
+    least, most = low - tolerance, high + tolerance
+    for values in numbers.exact:
+        if _within(values, least, most):
+            return True
+    # A bare number may be in the kind's unit, in the answer's unit, or in another form.
+    for values in numbers.bare:
+        if _within(values, least, most):
+            return True
+    if not numbers.bare:
+        return False
+    forms = _other_forms(kind, low, high, tolerance)
+    if size != 1 or unit.zero:
+        as_written = tolerance / size
+        forms.append((written[0] - as_written, written[1] + as_written))
+    return any(_within(values, *form) for values in numbers.bare for form in forms)
 
 
 def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> list[tuple[float, float]]:
