@@ -446,9 +446,3 @@ class _Parser(NumeralReader):
             if 0 <= other < len(self.tokens) and self.tokens[slash].text == "/" and self.tokens[other].kind == "number":
                 return self.unit_after(max(at, other))[0] is None
         return False
-
-    def is_list_marker(self, at: int) -> bool:
-        """Whether a number only numbers a line: '1. Bring …'."""
-        if at and self.tokens[at - 1].kind != "newline":
-            return False
-        return at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")

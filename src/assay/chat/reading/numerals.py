@@ -106,6 +106,12 @@ class NumeralReader:
             return not (at and self.tokens[at - 1].kind == "number")
         return self.tokens[at - 1].kind not in ("number", "word", "degree")
 
+    def is_list_marker(self, at: int) -> bool:
+        """Whether a number only numbers a line: '1. Bring …'."""
+        if at and self.tokens[at - 1].kind != "newline":
+            return False
+        return at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
+
     def number_words(self, at: int) -> tuple[float, int, int]:
         """Value, decimals and last token of a number in words: twenty-five, one hundred and five."""
         total, last = float(self.tokens[at].value or 0), at

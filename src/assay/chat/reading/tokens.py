@@ -22,6 +22,8 @@ STOPS = frozenset(".!?…\n")
 # How many word forms are remembered, and the longest of them.
 _MOST_FORMS = 50_000
 _LONGEST_FORM = 60
+# A number in digits that no list has.
+_UNLISTED_NUMBER = "123456789"
 _LENGTH = attrgetter("length")
 _TRAITS = attrgetter("traits")
 
@@ -159,6 +161,9 @@ class _Known(dict[str, Token]):
         self._everyday = self._function_words | frozenset(lexicon.language["ordinary_names"].split())
         self._clause_ends = CLAUSE_MARKS | frozenset(lexicon.language["clause_words"])
         self._foreign = frozenset().union(*(foreign.words for foreign in lexicon.foreign.values()))
+        listed = (lexicon.seconds, lexicon.inner, lexicon.units, self._number_words, self._everyday, self._foreign)
+        self._listed_numbers = {word for words in listed for word in words if word[:1].isdigit()}
+        self._any_number: Token | None = None
 
     def __missing__(self, piece: str) -> Token:
         raw, kind = piece.lstrip(), "word"
@@ -167,7 +172,9 @@ class _Known(dict[str, Token]):
             assert match is not None
             assert match.lastgroup is not None
             raw, kind = match[0], match.lastgroup
-        token = self.get(raw) or self._token(raw, kind)
+        token = self.get(raw)
+        if token is None:
+            token = self._number(raw) if kind == "number" else self._token(raw, kind)
         if len(self) > _MOST_FORMS:
             self.clear()
         if len(piece) <= _LONGEST_FORM:
@@ -183,6 +190,22 @@ class _Known(dict[str, Token]):
         names = gazetteer().get(fold(owner))
         city = None if names is None else names.cities.get((fold(owner),))
         return fold(owner) if city is not None and city.people >= LARGE_CITY else folded
+
+    def _number(self, raw: str) -> Token:
+        """A number in digits. Texts have ever new ones, most of which differ from any other only in their digits."""
+        if not raw.isascii() or raw in self._listed_numbers:
+            return self._token(raw, "number")
+        if self._any_number is None:
+            self._any_number = self._token(_UNLISTED_NUMBER, "number")
+        like = self._any_number
+        digits = parse_number(raw, decimal_comma=self._decimal_comma)
+        token = Token(
+            raw, len(raw), like.kind, raw, raw, raw, like.phrases, like.is_inner, like.units, like.denies, like.value,
+            digits, like.cities, like.capital, like.is_ordinary, like.hides, like.seconds, like.is_number, like.joins,
+            like.traits,
+        )  # fmt: skip
+        token.run = like.run
+        return token
 
     def _token(self, raw: str, kind: str) -> Token:
         length, raw = len(raw), as_latin(raw) if kind == "word" else raw
