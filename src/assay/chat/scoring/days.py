@@ -22,20 +22,8 @@ PAST = frozenset({"yesterday", ANOTHER_DAY})
 _LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _MONTHS = frozenset(
-    [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ]
+    ("january", "february", "march", "april", "may", "june", "july")
+    + ("august", "september", "october", "november", "december")
 )
 # A line with a day, no number and at most this many words can be a heading.
 _LONGEST_HEADING = 5
