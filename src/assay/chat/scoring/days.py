@@ -21,10 +21,8 @@ PRESENT = frozenset({"now", "today"})
 PAST = frozenset({"yesterday", ANOTHER_DAY})
 _LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
-_MONTHS = frozenset(
-    ("january", "february", "march", "april", "may", "june", "july")
-    + ("august", "september", "october", "november", "december")
-)
+_MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "july"})
+_MONTHS |= {"august", "september", "october", "november", "december"}
 # A line with a day, no number and at most this many words can be a heading.
 _LONGEST_HEADING = 5
 # In a longer clause, only this many tokens on either side are searched.
