@@ -51,8 +51,6 @@ METRIC_NAMES = (
 # Longer texts, in characters, are read without garbage collection.
 _LONG = 20_000
 _COLLECTED: AbstractContextManager[None] = nullcontext()
-# The usual form of an earlier turn.
-_PAIR = {"user", "assistant"}
 _CACHED_EXCHANGES = 1024
 _LONGEST_CACHED = 4_000
 _MOST_QUESTIONS = 512
@@ -116,24 +114,27 @@ class ChatbotEvaluator:
         `weather_data_used` is the ground truth in the domain's own shape, whatever the domain.
         `tool_calls` have name, arguments, result, error and duration; `expected_calls` a name and arguments.
         """
-        context = self.context(
-            user_query,
-            response,
-            framework_name,
-            truth=weather_data_used,
-            history=conversation_history,
-            preferences=user_preferences,
-            response_time=response_time,
-            tool_call_count=tool_call_count,
-            tool_calls=tool_calls,
-            expected_calls=expected_calls,
-            characteristics=characteristics,
-        )
-        return self.entries(context)
+        with uncollected(response):
+            # The context ends before collections begin again, which would otherwise go through all that was read.
+            return self.entries(
+                self.context(
+                    user_query,
+                    response,
+                    framework_name,
+                    truth=weather_data_used,
+                    history=conversation_history,
+                    preferences=user_preferences,
+                    response_time=response_time,
+                    tool_call_count=tool_call_count,
+                    tool_calls=tool_calls,
+                    expected_calls=expected_calls,
+                    characteristics=characteristics,
+                )
+            )
 
     def entries(self, context: ScoringContext) -> dict[str, Entry]:
         """One entry for each metric, of an answer in its context."""
-        with _uncollected(context.response.text):
+        with uncollected(context.response.text):
             return {metric.name: metric.score(context) for metric in self.metrics}
 
     def context(
@@ -154,7 +155,7 @@ class ChatbotEvaluator:
         """What metrics see of an answer: its texts read, its data checked."""
         user_query, response = _text(user_query, "user_query"), _text(response, "response")
         usual = self.readers.language(response) or self.readers.language(user_query)
-        with _uncollected(response):
+        with uncollected(response):
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)
         known = self._no_truth if truth is None else self._read_truth(truth)
@@ -199,29 +200,29 @@ class ChatbotEvaluator:
             return ()
         exchanges: list[Exchange] = []
         for at, turn in enumerate(_sequence(turns, "conversation_history")):
+            if type(turn) is dict and len(turn) == 2:  # the usual form of an earlier turn
+                user, assistant = turn.get("user"), turn.get("assistant")
+                if type(user) is str and type(assistant) is str:
+                    is_short = len(user) + len(assistant) <= _LONGEST_CACHED
+                    exchanges.append((self._exchange if is_short else self._read_exchange)(user, assistant, usual))
+                    continue
             where = f"conversation_history[{at}]"
             if type(turn) is not dict and not isinstance(turn, Mapping):
                 raise UsageError(
                     f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
                 )
-            if type(turn) is dict and turn.keys() == _PAIR and type(turn["user"]) is type(turn["assistant"]) is str:
-                exchanges.append(self._usual_turn(turn["user"], turn["assistant"], usual))
-            elif "role" in turn:
+            if "role" in turn:
                 role, said = turn["role"], self._side(turn, ("content", "parts", "text"), where, usual)
                 if role in _USER_ROLES:
                     exchanges.append(Exchange(said, None))
                 elif role in _ASSISTANT_ROLES and said is not None:
                     open_turn = exchanges and exchanges[-1].assistant is None
-                    user = exchanges.pop().user if open_turn else None
-                    exchanges.append(Exchange(user, said))
+                    asked = exchanges.pop().user if open_turn else None
+                    exchanges.append(Exchange(asked, said))
             else:
-                user, assistant = (self._side(turn, sides, where, usual) for sides in (_USER_SIDES, _ASSISTANT_SIDES))
-                exchanges.append(Exchange(user, assistant))
+                sides = (self._side(turn, names, where, usual) for names in (_USER_SIDES, _ASSISTANT_SIDES))
+                exchanges.append(Exchange(*sides))
         return tuple(exchanges)
-
-    def _usual_turn(self, user: str, assistant: str, usual: str | None) -> Exchange:
-        is_short = len(user) + len(assistant) <= _LONGEST_CACHED
-        return (self._exchange if is_short else self._read_exchange)(user, assistant, usual)
 
     def _read_exchange(self, user: str, assistant: str, usual: str | None) -> Exchange:
         return Exchange(self.readers.read(user, usual=usual).reading, self.readers.read(assistant, usual=usual).reading)
@@ -253,8 +254,9 @@ class _Uncollected:
         gc.enable()
 
 
-def _uncollected(text: str) -> AbstractContextManager[None]:
-    return _Uncollected() if len(text) >= _LONG and gc.isenabled() else _COLLECTED
+def uncollected(text: object) -> AbstractContextManager[None]:
+    """No garbage collection inside a `with` block if a text is long."""
+    return _Uncollected() if isinstance(text, str) and len(text) >= _LONG and gc.isenabled() else _COLLECTED
 
 
 def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]:

@@ -43,7 +43,7 @@ def _preferences(context: ScoringContext) -> list[frozenset[str]]:
     """For each preference that the user has stated: the stems of the words around it, and the states they name."""
     told = []
     for turn in context.history:
-        if turn.user is not None:
+        if turn.user is not None and "preference" in turn.user.lists:
             told += _preferences_in(context, turn.user)
     return told
 

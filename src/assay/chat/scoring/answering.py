@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from assay.chat.evaluator import uncollected
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.passing import failed_checks
 from assay.chat.scoring.quirk_turns import with_outcome
@@ -26,6 +27,13 @@ def answer_of(
 
     A turn with a quirk passes by its outcome: if it is not worse than `worst`.
     """
+    with uncollected(transcript.turns[at].assistant):
+        return _answer_of(transcript, at, evaluator, record, worst)
+
+
+def _answer_of(
+    transcript: Transcript, at: int, evaluator: ChatbotEvaluator, record: Record | None, worst: QuirkOutcome | None
+) -> Answer:
     turn = transcript.turns[at]
     said = turn.assistant or ""
     context = evaluator.context(

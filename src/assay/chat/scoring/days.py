@@ -149,6 +149,7 @@ class ResponseDays:
         self._calendar = calendar
         self._default = default
         self._known: dict[str, str] = {}
+        self._has_table = "|" in response.text
         self._mentions = [one for one in calendar.mentions(response) if not self._is_compared_with(one)]
         self._firsts = [mention.first for mention in self._mentions]
 
@@ -164,7 +165,7 @@ class ResponseDays:
         """As `at`, of a token in the sentence of tokens `first` to `last`."""
         if not self._mentions:
             return self._default
-        column = self._by_column.get(index) if "|" in self._response.text else None
+        column = self._by_column.get(index) if self._has_table else None
         if column is not None:
             return self._known_day(column.keys[0])
         if self._is_named_in(first, last):
@@ -198,7 +199,7 @@ class ResponseDays:
         """Whether all of the sentence of tokens `first` to `last` is about one day: it names none, and no line does."""
         if not self._mentions:
             return True
-        return not (self._sections[0] or self._is_named_in(first, last) or "|" in self._response.text)
+        return not (self._sections[0] or self._is_named_in(first, last) or self._has_table)
 
     def _is_named_in(self, first: int, last: int) -> bool:
         """Whether a day is named between two tokens."""

@@ -76,8 +76,10 @@ class Subjects:
     def names_in_all(self, readings: Iterable[Reading]) -> set[str]:
         """Names of the subjects in several texts."""
         found: set[str] = set()
+        key = None if self._suite_names else self._key
         for reading in readings:
-            found |= self._named(reading).names
+            named = reading.memory.get(key) or self._named(reading)
+            found |= named.names
         return found
 
     def mentions(self, reading: Reading) -> list[Place]:
