@@ -28,8 +28,8 @@ RUBBISH: tuple[Any, ...] = (
     np.array([np.nan]), np.array([-1]), np.zeros((2, 2)), True,
 )  # fmt: skip
 _DEEPEST = 8
-# Fields of a tally that follow from the others.
-_DERIVED = ("_loose", "_ordered", "_in_order")
+# Fields of a tally that was sent which follow from its states.
+_DERIVED = ("_loose", "_ordered", "_places", "_blocks", "_arrived", "_maker", "_room")
 
 
 def spoil(found: Any, chance: random.Random, depth: int = _DEEPEST) -> Any:

@@ -6,6 +6,8 @@ they give lies in one block of memory, each column in the smallest integers that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from assay._integers import kind_for
@@ -63,6 +65,16 @@ def list_rows(rows: Ints) -> Joint:
         columns.append(np.ndarray(n, kind, block, begin))
         begin += n * _WIDTHS[kind] + 7 & -8
     return Joint(tuple(columns), np.ndarray(n, np.int8, block, begin))
+
+
+def list_few(rows: Sequence[Sequence[int]], width: int) -> Joint:
+    """As `Joint.of_distinct`, for a handful of rows of so many numbers, each followed by how often it occurs: calls of
+    NumPy would take most of the time.
+    """
+    if not rows:
+        return Joint((np.empty(0, np.int8),) * width, np.empty(0, np.int8))
+    *columns, counts = [np.array(column, kind_for(min(column), max(column))) for column in zip(*rows, strict=True)]
+    return Joint(tuple(columns), counts)
 
 
 # All arrays of a state lie in one block of memory, each from a multiple of eight bytes on.

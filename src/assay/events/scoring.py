@@ -45,7 +45,7 @@ def score_streams(
 
     `progress` is called with the pairs scored so far and, once everything has been read, with how many there are.
     """
-    tallies = {protocol.name: Tally() for protocol in protocols}
+    tallies = Tally.together(protocol.name for protocol in protocols)
     by_slice = [protocol for protocol in protocols if protocol.pairing == "position"]
     by_episode = [protocol for protocol in protocols if protocol.pairing == "episode"]
     episodes = EpisodeCollector() if by_episode else None
@@ -117,6 +117,9 @@ class _Counter:
 
 
 def _slices(pair: Pair) -> Iterator[Pair]:
+    if 0 < len(pair.truth) <= _SLICE:
+        yield Pair(pair.episode, pair.predicted, pair.truth, pair.start)
+        return
     for start in range(0, len(pair.truth), _SLICE):
         part = slice(start, start + _SLICE)
         yield Pair(pair.episode, pair.predicted[part], pair.truth[part], pair.start + start)

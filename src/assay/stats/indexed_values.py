@@ -91,6 +91,12 @@ class UnitRows:
         rows = [rows for rows, _ in Joint.chain(parts, max(len(units), 1))]
         return cls(rows[0].columns, rows[0].occurrences, units) if len(units) else cls((), np.empty(0, np.int8), units)
 
+    @classmethod
+    def joined(cls, rows: Joint, sizes: Ints) -> UnitRows:
+        """The same from the rows of all parts, one part after the other, of which each has so many."""
+        units = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return cls(rows.columns, rows.occurrences, units)
+
     def values(
         self, derive: Callable[..., Floats], needed: Sequence[int], *, label: int | None = None
     ) -> IndexedValues:

@@ -132,15 +132,15 @@ def pack(values: Sequence[int] | Ints) -> Joint:
     return list_signed_numbers(values)
 
 
-def unpack_each(parts: Sequence[Joint], size: int) -> Floats:
-    """The numbers of states that `pack` made, shape (parts, size)."""
-    rows = UnitRows.of(parts)
+def unpack_each(tally: Tally, name: str, size: int) -> Floats:
+    """The numbers of states that `pack` made, in the order of `tally.episodes`, shape (episodes, size)."""
+    rows, n = UnitRows.joined(*tally.rows(name)), len(tally.episodes)
     if not rows.columns:
-        return np.zeros((len(parts), size))
+        return np.zeros((n, size))
     at, negative = rows.columns
     signed = (1 - 2 * negative.astype(np.int64)) * rows.counts
-    numbers = np.bincount(rows.units * np.int64(size) + at, signed, len(parts) * size)  # float64, as weights are given
-    return numbers.reshape(len(parts), size).astype(np.float64, copy=False)
+    numbers = np.bincount(rows.units * np.int64(size) + at, signed, n * size)  # float64, as weights are given
+    return numbers.reshape(n, size).astype(np.float64, copy=False)
 
 
 _NO_DRIFT = 2**62
@@ -210,15 +210,11 @@ class StateRows:
     @classmethod
     def of(cls, tally: Tally, name: str) -> StateRows:
         """All rows of a state, in the order of `tally.episodes`."""
-        parts = tally.parts(name, Joint)
-        sizes = Joint.sizes(parts)
-        filled = [part for part, size in zip(parts, sizes, strict=True) if size]
-        episode = np.repeat(np.arange(len(parts)), sizes)
-        if not filled:
-            return cls(len(parts), episode, (episode, episode), episode)
-        columns = [np.concatenate(column).astype(np.int64) for column in zip(*(p.columns for p in filled), strict=True)]
-        counts = np.concatenate([part.occurrences for part in filled]).astype(np.int64)
-        return cls(len(parts), episode, tuple(columns), counts)
+        rows, sizes = tally.rows(name)
+        episode = np.repeat(np.arange(len(sizes)), sizes)
+        if not rows.columns:
+            return cls(len(sizes), episode, (episode, episode), episode)
+        return cls(len(sizes), episode, tuple(column.astype(np.int64) for column in rows.columns), rows.counts)
 
     def where(self, chosen: NDArray[np.bool_]) -> StateRows:
         """The rows for which `chosen`, shape (rows,), is true."""

@@ -238,10 +238,11 @@ def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
     errors = np.add.reduceat(rows.counts * wrong, first)
     # Episodes are in the order of their strata and names.
     worst = np.lexsort((starts[first], rows.episode[first], -errors))[:_WORST_MOMENTS]
-    found, parts = [], figures.tally.parts(states.MOMENTS, Joint)
+    found = []
     for at in worst.tolist():
         number, start = int(rows.episode[first[at]]), int(starts[first[at]])
-        window = parts[number].where(parts[number].column(0) == start)
+        part = figures.tally.part(number, states.MOMENTS, Joint)
+        window = part.where(part.column(0) == start)
         episode = figures.tally.episodes[number]
         found.append(
             {
@@ -284,7 +285,8 @@ def paths(figures: ActionFigures) -> list[_Row]:
     mean = distance[known] / edges[known] / SCALE
     order = known[np.argsort(mean, kind="stable")]
     chosen = {int(order[len(order) // 2]): "typical"} | {int(at): "worst" for at in order[::-1][: min(3, len(order))]}
-    parts, episodes = figures.tally.parts(states.PATH, Joint), figures.tally.episodes
+    episodes = figures.tally.episodes
+    parts = {at: figures.tally.part(at, states.PATH, Joint) for at in chosen}
     return [
         {
             "episode": episodes[at].name,

@@ -23,7 +23,7 @@ from assay.events.align import (
     frame_clocks,
 )
 from assay.events.codecs import Codec
-from assay.events.counting import count_rows
+from assay.events.counting import count_rows, list_few
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._bins import RunningSide, compare_bins
 from assay.events.tally import Tally
@@ -89,8 +89,7 @@ def _edges_ms(sides: _Sides, shifts: tuple[int, int]) -> Joint:
         return Joint()
     later = shifts[1] - shifts[0]
     begin, end = ours.low_ns - theirs.low_ns + later, ours.high_ns - theirs.high_ns + later
-    row = [begin // 1_000_000, end // 1_000_000, int(ours.frames != theirs.frames)]
-    return Joint.of_distinct(np.array(row)[:, None], np.ones(1, np.int8))
+    return list_few([(begin // 1_000_000, end // 1_000_000, int(ours.frames != theirs.frames), 1)], 3)
 
 
 def _span(truth: RunningSide, frames: _Frames) -> int:
@@ -121,8 +120,7 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
         ),
     }
     for axis in "xy":
-        parts = _sums_of_each(tally.parts(f"moved_{axis}", Joint))
-        n = sum(part.n for part in tally.parts(f"moved_{axis}", Joint))
+        parts, n = _sums_of_each(tally, f"moved_{axis}")
         out[f"pearson_{axis}"] = sum_interval(
             parts, _pearson, plan, n=n, strata=strata, scale=CORRELATION, sizes=[part[0] for part in parts]
         )
@@ -185,16 +183,17 @@ def _cautions(tally: Tally) -> list[str]:
     return found
 
 
-def _sums_of_each(parts: Sequence[Joint]) -> list[Floats]:
-    """`_sums` of each part."""
-    rows = UnitRows.of(parts)
+def _sums_of_each(tally: Tally, name: str) -> tuple[list[Floats], int]:
+    """`_sums` of a state of each episode, and how many bins they have in all."""
+    rows, units = UnitRows.joined(*tally.rows(name)), len(tally.episodes)
+    n = int(rows.counts.sum())
     largest = max((int(np.abs(column.astype(np.int64)).max()) for column in rows.columns), default=0)
-    if largest**2 * int(rows.counts.sum()) >= 2**53:  # sums of floats that are not exact depend on their order
-        return [_sums(part) for part in parts]
+    if largest**2 * n >= 2**53:  # sums of floats that are not exact depend on their order
+        return [_sums(part) for part in tally.parts(name, Joint)], n
     t, p = (column.astype(np.float64) for column in rows.columns or (rows.counts, rows.counts))
     w = rows.counts.astype(np.float64)
-    columns = [np.bincount(rows.units, each, len(parts)) for each in (w, t * w, p * w, t * t * w, p * p * w, t * p * w)]
-    return list(np.column_stack(columns))
+    columns = [np.bincount(rows.units, each, units) for each in (w, t * w, p * w, t * t * w, p * p * w, t * p * w)]
+    return list(np.column_stack(columns)), n
 
 
 def _sums(bins: Joint) -> Floats:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ _KIND_OF_CATEGORY = np.array([Kind.KEYBOARD, Kind.MOUSE, Kind.MOUSE, Kind.SCREEN
 
 def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
     """The states of one aligned slice. A truth that is missing or does not decode is counted and not scored."""
-    from assay.events.counting import count_moves, count_rows
+    from assay.events.counting import count_moves, count_rows, list_few
     from assay.events.protocols._position_counts import count_positions
 
     if len(pair.truth) > _AT_ONCE:
@@ -47,12 +46,12 @@ def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
     counts, kinds, limbs, agree, times, moves = count_positions(*columns, pair.start, POSITIONS, _SIZES)
     spoiled, extra, *actions = counts.tolist()
     n, n_moves = len(pair.truth), moves.shape[1]
-    seen = kinds.nonzero()
+    seen = [(true, answer, n) for true, row in enumerate(kinds.tolist()) for answer, n in enumerate(row) if n]
     by_category = dict(zip(CATEGORIES, map(_moments, limbs.tolist()), strict=True))
     states: dict[str, State] = {
         "spoiled_truths": Ratio(spoiled, n),
         "extra_predictions": Ratio(extra, n),
-        "kinds": Joint.of_distinct(seen, kinds[seen]),
+        "kinds": list_few(seen, 2),
         "times": count_rows(times),
         "truth_times": sum(by_category.values(), Moments()),
         **{f"{name}_truth_times": moments for name, moments in by_category.items()},
@@ -112,7 +111,6 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
 
 # Resampling says nothing about the extremes.
 _EXTREMES = ("p0", "p100")
-_JOINTS = ("kinds", "times", "moves")
 # Rows of episodes that are looked at together: temporary arrays stay in cache.
 _ROWS_AT_ONCE = 30_000
 
@@ -124,12 +122,11 @@ class _Figures:
     tally: Tally
     plan: Resampling
 
-    @cached_property
-    def joints(self) -> Mapping[str, list[Joint]]:
-        """Each state by its name: one for each episode, or one in all."""
+    def rows(self, name: str) -> UnitRows:
+        """The rows of a state, of each episode or of all together."""
         if self.plan.unit == "episode":
-            return {name: self.tally.parts(name, Joint) for name in _JOINTS}
-        return {name: [self.tally.total(name, Joint)] for name in _JOINTS}
+            return UnitRows.joined(*self.tally.rows(name))
+        return UnitRows.of([self.tally.total(name, Joint)])
 
     @property
     def strata(self) -> list[str]:
@@ -179,16 +176,14 @@ class _Figures:
 
     def _kinds(self) -> Ints:
         """How often each true category was answered with each predicted one, shape (units, categories, answers)."""
-        parts = self.joints["kinds"]
-        shape = (len(parts), len(CATEGORIES), len(PREDICTED))
-        out = np.zeros(shape, np.int64)
-        rows = UnitRows.of(parts)
+        out = np.zeros((len(self.strata), len(CATEGORIES), len(PREDICTED)), np.int64)
+        rows = self.rows("kinds")
         if len(rows.units):
             out[rows.units, rows.columns[0], rows.columns[1]] = rows.counts
         return out
 
     def timing(self) -> dict[str, Estimate]:
-        rows = UnitRows.of(self.joints["times"])
+        rows = self.rows("times")
         absolute, signed, exact = (rows.values(error, [2], label=0) for error in (_absolute_ms, _signed_ms, _in_ns))
         out: dict[str, Estimate] = {}
         for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
@@ -209,7 +204,7 @@ class _Figures:
         return _r2(residual, truths.sum_of_squared_deviations, truths.n)
 
     def movement(self) -> dict[str, Estimate]:
-        rows = UnitRows.of(self.joints["moves"])
+        rows = self.rows("moves")
         out = {}
         lengths = rows.values(euclidean_pe, range(4))
         for name, estimate in self.values(lengths, PERCENTILES).items():

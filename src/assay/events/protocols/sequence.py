@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,21 +46,22 @@ if TYPE_CHECKING:
 
 def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     """The states of one aligned slice."""
-    from assay.events.counting import count_moves, count_rows
+    from assay.events.counting import count_moves, count_rows, list_few
     from assay.events.protocols._token_counts import GROUPS, count_tokens, digits_tables, lowest_terms
 
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     unusual = comparison.unusual
     columns = [getattr(side, name) for side in (comparison.truth, comparison.predicted) for name in _COLUMNS]
     every = (codec.time_bases, codec.delta_bases, codec.scroll_bases)
-    bases, tables = [np.array(of, np.int64) for of in every], [table for of in every[:2] for table in digits_tables(of)]
+    bases, tables = list(map(_as_array, every)), [table for of in every[:2] for table in digits_tables(of)]
     arguments: list[Any] = [*columns, unusual, codec.unit_ns, *bases, codec.signed, *tables]
     arguments.append(lowest_terms(math.prod(codec.time_bases)))
     simple, levels, wrong, times, moves = count_tokens(*arguments)
-    by_kind = wrong.swapaxes(1, 2)
-    kind, tokens, scrolls = by_kind.nonzero()
+    by_kind, sizes = wrong.swapaxes(1, 2), _sizes(codec)
+    seen = by_kind.nonzero()
+    listed = zip(*(column.tolist() for column in (*seen, by_kind[seen])), strict=True)
     # In order: of one kind and number of wrong tokens, an event with a scroll has more tokens.
-    wrong_tokens = [Joint.of_distinct((kind, tokens, _sizes(codec)[kind, scrolls]), by_kind[kind, tokens, scrolls])]
+    wrong_tokens = [list_few([(kind, tokens, sizes[kind][scrolls], n) for kind, tokens, scrolls, n in listed], 3)]
     if len(unusual):
         comparable = unusual & (comparison.status == VALID)
         for kind in SECTIONS.values():
@@ -82,11 +84,17 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
 _COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
 
 
-def _sizes(codec: TokenCodec) -> Ints:
+@lru_cache(maxsize=16)
+def _as_array(bases: tuple[int, ...]) -> Ints:
+    return np.array(bases, np.int64)
+
+
+@lru_cache(maxsize=4)
+def _sizes(codec: TokenCodec) -> list[list[int]]:
     """How many time and data tokens an event has, by its kind and whether it scrolls; shape (3, 2)."""
     time, sign = len(codec.time_bases), int(codec.signed)
     mouse = time + 2 * (len(codec.delta_bases) + sign) + 3
-    return np.array([[time + 2, time + 2], [mouse, mouse + len(codec.scroll_bases) + sign], [time, time]])
+    return [[time + 2, time + 2], [mouse, mouse + len(codec.scroll_bases) + sign], [time, time]]
 
 
 def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
@@ -106,7 +114,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     by_episode = plan.unit == "episode"
     strata = [episode.stratum for episode in tally.episodes] if by_episode else [""]
     width = len(SIMPLE) + len(GROUPS) * (len(LEVELS) + 1)
-    sums = unpack_each(tally.parts("sums", Joint), width).astype(np.int64)
+    sums = unpack_each(tally, "sums", width).astype(np.int64)
     of_each = dict(zip(SIMPLE, sums.T, strict=False))
     by_group = sums[:, len(SIMPLE) :].reshape(len(sums), len(GROUPS), len(LEVELS) + 1)
     levels = {group: by_group[:, at] for at, group in enumerate(GROUPS)}
@@ -117,8 +125,8 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
             hits, totals = hits.sum(keepdims=True), totals.sum(keepdims=True)
         return share_interval(hits, totals, plan, strata=strata if by_episode else None)
 
-    def parts(state: str) -> list[Joint]:
-        return tally.parts(state, Joint) if by_episode else [tally.total(state, Joint)]
+    def rows(state: str) -> UnitRows:
+        return UnitRows.joined(*tally.rows(state)) if by_episode else UnitRows.of([tally.total(state, Joint)])
 
     def measured(prefix: str, errors: IndexedValues, agree: Ints) -> dict[str, Estimate]:
         """The IQMPE of these percent errors, and the agreement of their digits."""
@@ -135,7 +143,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         "comparable_rate": ratio(of_each["comparable"], of_each["total"]),
         "type_accuracy": ratio(of_each["same_type"], of_each["total"]),
     }
-    time = UnitRows.of(parts("times")).values(share_of_time, [1, 2], label=0)
+    time = rows("times").values(share_of_time, [1, 2], label=0)
     out |= measured("timestamp_metrics.", time, levels["timestamp"])
     out["timestamp_metrics.count"] = _count(int(of_each["comparable"].sum()))
     wrong_tokens = tally.total("wrong_tokens", Joint)
@@ -146,7 +154,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         out[f"{section}_metrics.comparable_count"] = _count(int(agree[:, -1].sum()))
         out[f"{section}_metrics.total_count"] = _count(int(of_each[f"true_{kind.name.lower()}"].sum()))
     del time
-    moves = UnitRows.of(parts("moves"))
+    moves = rows("moves")
     for value, (error, columns) in MOVE_ERRORS.items():
         out |= measured(f"mouse_metrics.{value}_", moves.values(error, columns), levels[value])
     for key in ("vk", "action", "combined"):
