@@ -227,6 +227,13 @@ def test_a_reader_finds_the_lag_of_a_million_events(browser: Browser, kept: Stor
         # A key is searched, and the help opened, by keyboard alone.
         _press(tab, "/")
         assert tab.value("document.activeElement.dataset.timeline") == "find"
+        find = "document.querySelector('[data-timeline=find]')"
+        tab.value(f"{find}.value = 'w'; {find}.dispatchEvent(new Event('input', {{bubbles: true}}))")
+        main = "document.querySelector('canvas[data-timeline=main]')"
+        tab.wait(f"{main}.clientHeight < 400")
+        ratio = tab.value(f"{main}.height / {main}.clientHeight / devicePixelRatio")
+        assert ratio == 1, "the drawing of a single key is not stretched"
+        tab.value(f"{find}.value = ''; {find}.dispatchEvent(new Event('input', {{bubbles: true}}))")
         tab.value("document.activeElement.blur()")
         _press(tab, "?")
         assert tab.value("document.querySelector('[data-timeline=help]').open")

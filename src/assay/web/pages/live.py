@@ -230,7 +230,8 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
     answer = turn.answers.get(agent)
     if answer is None:
         is_asked = conversation.lock.locked() and at == len(conversation.turns) - 1
-        return element("p", "still answering: reload to see it" if is_asked else "no answer", class_="muted")
+        words = "being asked: reload to see the answer" if is_asked else "no answer: the page was left before it came"
+        return element("p", words, class_="muted")
     record = answer.record
     # Names of agents may have any letters; places in an address may not.
     anchor = f"turn-{at + 1}-{conversation.agents.index(agent) + 1}-evidence"

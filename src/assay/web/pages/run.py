@@ -231,8 +231,8 @@ def _actions(entry: StoredRun) -> Markup:
 
 def _unfinished(site: Site, entry: StoredRun) -> Markup:
     run = entry.run
-    text = "This run is unfinished. Its figures appear when it is complete."
-    parts = [element("p", text, class_="note")]
+    state = "in progress" if run.id in site.started.under_way else "unfinished"
+    parts = [element("p", f"This run is {state}. Its figures appear when it is complete.", class_="note")]
     failure = site.started.failure(run.id)
     if failure:
         parts.append(element("p", "It ended early: ", isolated(failure), class_="note bad"))

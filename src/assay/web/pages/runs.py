@@ -180,12 +180,17 @@ def delete_view(site: Site, ids: Sequence[str]) -> View:
     )
 
 
+def _command(words: str) -> Markup:
+    """A command that breaks between its words only."""
+    return element("code", join((element("span", word) for word in words.split()), " "))
+
+
 def _empty(site: Site) -> View:
     commands = (
         ("Talk to agents side by side, here on this page", element("a", "Compare live", href="/live")),
-        ("Run agents through a suite of scenarios", element("code", "assay chat run --suite weather --limit 10")),
-        ("Score a model's desktop events", element("code", "assay events eval PREDICTED TRUTH")),
-        ("Score conversations that another system had", element("code", "assay chat score TRANSCRIPTS.jsonl")),
+        ("Run agents through a suite of scenarios", _command("assay chat run --suite weather --limit 10")),
+        ("Score a model's desktop events", _command("assay events eval PREDICTED TRUTH")),
+        ("Score conversations that another system had", _command("assay chat score TRANSCRIPTS.jsonl")),
     )
     cards = (element("li", element("b", what), element("span", how)) for what, how in commands)
     demo = form(

@@ -57,8 +57,12 @@
       fault.value = quirk.value = known.value = "";
       form.querySelector("details").open = false;
       tell();
-      for await (const [kind, data] of events(response.body)) show(kind, data, places);
-      status.textContent = "";
+      let isTold = false;
+      for await (const [kind, data] of events(response.body)) {
+        show(kind, data, places);
+        isTold ||= kind === "stored" || kind === "error";
+      }
+      if (!isTold) throw new TypeError("the stream ended early");
     } catch (error) {
       // The browser's own words for a lost connection differ, and tell a reader nothing.
       status.textContent = isTaken || error instanceof TypeError

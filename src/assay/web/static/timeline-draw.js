@@ -5,7 +5,7 @@
 
   const { Tiles, BINS, bar, hold, join, mark, packed, shortened } = window.assayTimeline;
   const { MATCHED, MISSED, INSERTED, SUBSTITUTED, BIN_PIXELS } = window.assayTimeline;
-  const AXIS = 24, SPEED = 46, FRAMES = 16, LANE = 34, TOP = AXIS + SPEED + FRAMES;
+  const AXIS = 24, SPEED = 46, FRAMES = 16, LANE = 34, TOP = AXIS + SPEED + FRAMES, LOWEST = 224;
   const TRUE_Y = 10, PREDICTED_Y = 24, BAR = 8;
   const DISCS = 260, PICTURES = 40, PICTURES_OF_A_FRAME = 2, EDGE = 40;
   const NAMES = ["ink", "muted", "line", "paper", "panel", "accent", "bad", "matched", "substituted", "inserted"];
@@ -63,7 +63,7 @@
 
     get gutter() { return this.canvas.clientWidth < 560 ? 92 : 108; }
 
-    height(lanes) { return TOP + LANE * Math.max(1, lanes) + 6; }
+    height(lanes) { return Math.max(LOWEST, TOP + LANE * Math.max(1, lanes) + 6); }
 
     draw(state, tiles) {
       const { context, width, height } = fitted(this.canvas, this.height(state.lanes.length));
