@@ -11,7 +11,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.asked import dates_claimed, own_words
 from assay.chat.scoring.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.days import PAST, PRESENT, day_name
+from assay.chat.scoring.days import ANOTHER_DAY, PAST, PRESENT, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 from assay.chat.scoring.truth import (
     compare_states,
@@ -29,10 +29,12 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
         return "there is no ground truth to compare with"
     kinds, in_other_units = context.kinds, context.question.kinds_in_other_units
     for claim in context.figure_claims:
-        if kinds[claim.what].checked and claim.what not in in_other_units and claim.said.role != "other":
+        is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
+        if is_of_truth and kinds[claim.what].checked:
             return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
-    if denied or context.state_claims or context.yes_or_no or dates_claimed(context):
+    states = any(claim.day != ANOTHER_DAY for claim in context.state_claims)
+    if denied or states or context.yes_or_no or dates_claimed(context):
         return None
     return None if own_words(context, context.true_states) else "the answer claims nothing that could be checked"
 
@@ -243,12 +245,15 @@ def _is_same(one: Claim, other: Claim) -> bool:
 def _wrong_date(context: ScoringContext) -> Finding | None:
     """A date or weekday that differs from the truth's date for the same thing."""
     response = context.response
+    sent = {at for one in response.all("undated") for at in range(one.first, one.last + 2)}
     for what, true in context.truth.dates.items():
         about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
         dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
-        wrong: list[TextSpan] = [moment for moment in dates if not moment.is_date(true)]
+        wrong: list[TextSpan] = [moment for moment in dates if not moment.is_date(true) and moment.first not in sent]
         for mention in context.said("times"):
             day = day_name(mention)
+            if mention.first in sent:
+                continue
             if day in WEEKDAYS and response.sentence(mention.first) in about and true.weekday() != WEEKDAYS.index(day):
                 wrong.append(mention)
         if wrong:

@@ -27,6 +27,9 @@ _CLAUSE_ENDS = frozenset(",:()|—–")
 _SUBJECT_REACH = 10
 # What parts a role from the next figure, so that it is not that figure's.
 _PARTING = _STOPS | {",", ")"}
+_CLOSING = frozenset(")")
+# A word of at most this many letters before a full stop is shortened.
+_SHORTENED = 4
 # How many words may link a figure with the role after it: "13 °C as the high".
 _LINKS = 2
 # A role may be at most this many tokens before its figure.
@@ -166,6 +169,8 @@ class _Roles:
         if at < 0 or roles[at].first <= before or quantity.first - ends[at] > _ROLE_REACH:
             return None
         between = self.tokens[ends[at] + 1 : quantity.first]
+        if len(between) == 1 and between[0].text == "." and len(self.tokens[ends[at]].text) <= _SHORTENED:
+            return roles[at]  # "min. 6 °C"
         if any(token.text in _STOPS or token.text == "," for token in between):
             return None
         if len(between) > 1 and roles[at].keys[0].endswith(_CLOSE):
@@ -178,8 +183,8 @@ class _Roles:
         In "13 °C au maximum et 7 °C au minimum", it is linked with the figure before it.
         """
         at = quantity.last + 1
-        if at < len(self.tokens) and self.tokens[at].text == "(":
-            at += 1
+        in_brackets = at < len(self.tokens) and self.tokens[at].text == "("
+        at += in_brackets
         role, parting = by_first.get(at), _PARTING
         for token in self.tokens[at : at + _LINKS]:
             if role is not None or token.text not in self.grammar.links:
@@ -191,6 +196,8 @@ class _Roles:
         if role is None or after is None or after - role.last > _ROLE_REACH:
             return role
         between = self.tokens[role.last + 1 : after]
+        if in_brackets:
+            parting = _CLOSING  # "14 °C (min. 6 °C)"
         return role if any(token.text in parting for token in between) else None
 
     def take(self, quantity: Quantity, role: str) -> None:

@@ -97,6 +97,7 @@ class Tokeniser:
     def __init__(self, lexicon: Lexicon, *, use_places: bool) -> None:
         self._lexicon = lexicon
         self._known = _Known(lexicon, use_places=use_places)
+        self._shortened = frozenset(lexicon.language.get("shortened", ()))
 
     def cut(self, text: str) -> Tokens:
         """The tokens of `text`, without formatting marks and soft line breaks; a hyphen between spaces is a dash."""
@@ -122,7 +123,7 @@ class Tokeniser:
                 left_out.append(at)
             elif token.is_number:
                 numbers.append(at - len(left_out))
-            elif token.raw != "." or _ends_sentence(text, ends[at]):
+            elif token.raw != "." or (_ends_sentence(text, ends[at]) and not self._shortens(text, tokens, ends, at)):
                 stops.append(at - len(left_out))
         if left_out:
             kept = bytearray(b"\1") * len(tokens)
@@ -131,6 +132,12 @@ class Tokeniser:
             tokens, starts, ends = (list(compress(listed, kept)) for listed in (tokens, starts, ends))
             traits = bytes(compress(traits, kept))
         return Tokens(tokens, starts, ends, stops, numbers, traits)
+
+    def _shortens(self, text: str, tokens: Sequence[Token], ends: Sequence[int], at: int) -> bool:
+        """Whether the full stop at token `at` shortens the word before a number: 'min. 6 °C'."""
+        if not at or tokens[at - 1].text not in self._shortened:
+            return False
+        return text[ends[at] : ends[at] + 3].lstrip(" -−–")[:1].isdigit()
 
     def _without_elisions(self, pieces: Iterable[str]) -> Iterator[str]:
         """The pieces of a text; one that begins with an elided word is two: l'averse."""

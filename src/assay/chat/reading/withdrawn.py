@@ -67,6 +67,9 @@ def _withdraw_origins(reading: Reading, from_words: frozenset[str]) -> None:
     for now, before in pairwise(reading.quantities):
         if now.kind != before.kind or tokens[before.first - 1].text not in from_words:
             continue
+        place = tokens[before.last + 2 : before.last + 3]
+        if place and place[0].capital and place[0].cities is not None:
+            continue  # "24 °C versus 3 °C in Oslo"
         between = tokens[now.last + 1 : before.first]
         if 0 < len(between) <= _NEAR and not any(token.text in STOPS for token in between):
             _take_back(before)

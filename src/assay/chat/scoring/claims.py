@@ -6,6 +6,7 @@ Knows readings, subjects and days; knows no ground truth's values and no metric.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -84,17 +85,29 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     found = []
     known: dict[int, Where] = {}  # several states may be of one word
     times = {mention.first for mention in response.all("times")}
+    habits = response.all("habitual")
     for mention in context.own(response.all("states")):
         if mention.first in times:
             continue  # "Sun 22 Nov" is a day
         refuted = mention.refuted and response.sentence(mention.first) not in failed
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
+        if habits and _is_habitual(context, mention, habits):
+            continue
         where = known.get(mention.first)
         if where is None:
             where = known[mention.first] = locate(mention.first)
         found.append(StateClaim(mention.keys[-2].removeprefix("states."), mention.asserted, *where, mention))
     return found or _states_of_figures(context)
+
+
+def _is_habitual(context: ScoringContext, state: Mention, habits: Sequence[Mention]) -> bool:
+    """Whether a state is what a place usually has: 'it's typically sunny there', not 'usually sunny, but it rains'."""
+    response = context.response
+    ends = context.reader.clause_ends(response)
+    at = bisect_right(ends, state.first) - 1
+    start = max(response.sentence(state.first)[0], ends[at] if at >= 0 else 0)
+    return any(start <= habit.first < state.first or habit.first == start - 1 for habit in habits)
 
 
 def _states_of_figures(context: ScoringContext) -> list[StateClaim]:
