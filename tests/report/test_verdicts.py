@@ -8,7 +8,7 @@ import pytest
 from tests.report.agent_scores import scores
 
 from assay.compare import compare, side_of
-from assay.report.verdicts import told_apart
+from assay.report.verdicts import run_labels, told_apart
 from assay.runs.from_results import recorded_run
 
 _RUN = recorded_run(scores(("one", "two"), seed=1, scenarios=3, repetitions=1), name="nightly")
@@ -27,6 +27,18 @@ def test_sides_of_two_runs(name: str, agents: tuple[str, str], labels: tuple[str
     second = replace(_RUN, id="b", name=name, created="2026-11-02T08:30:12+00:00")
     [found] = told_apart([compare(side_of(first, agents[0]), side_of(second, agents[1]))])
     assert (found.baseline.label, found.candidate.label) == labels
+
+
+@pytest.mark.parametrize(
+    ("times", "labels"),
+    [
+        (("08:30:12", "08:30:44"), ["nightly of 2026-11-01 08:30:12", "nightly of 2026-11-01 08:30:44"]),
+        (("08:30:12", "08:30:12"), ["nightly (a)", "nightly (b)"]),
+    ],
+)
+def test_runs_of_one_name_in_one_minute(times: tuple[str, str], labels: list[str]) -> None:
+    runs = [replace(_RUN, id=one, created=f"2026-11-01T{time}+00:00") for one, time in zip("ab", times, strict=True)]
+    assert list(run_labels(runs).values()) == labels
 
 
 def test_agents_of_one_run_are_called_by_their_names() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from assay.compare import Comparison, ComparisonLine, Measure, Side
 from assay.plural import counted
 from assay.report.numbers import number
+from assay.types import Run
 
 
 def told_apart(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -22,16 +23,29 @@ def told_apart(comparisons: Sequence[Comparison]) -> list[Comparison]:
         return list(comparisons)  # labelled for another purpose
     if len(runs) == 1:
         return [_labelled(one, lambda side: side.agent or side.label) for one in comparisons]
-    names = {run.name or run.id for run in runs.values()}
+    names = run_labels(runs.values())
     agents = {side.agent for side in sides}
 
     def label(side: Side) -> str:
-        name, when = side.run.name or side.run.id, side.run.created[:16].replace("T", " ")
-        if len(names) < len(runs) and when:
-            name = f"{name} of {when}"
+        name = names[side.run.id]
         return name if len(agents) == 1 else f"{name}: {side.agent}"
 
     return [_labelled(one, label) for one in comparisons]
+
+
+def run_labels(runs: Iterable[Run]) -> dict[str, str]:
+    """What tells runs apart, by id: their names, with the times to the minute or second if these are the same."""
+    found = list(runs)
+    for digits in (0, 16, 19):
+        labels = {
+            run.id: f"{run.name or run.id} of {run.created[:digits].replace('T', ' ')}"
+            if digits
+            else run.name or run.id
+            for run in found
+        }
+        if len(set(labels.values())) == len(labels):
+            return labels
+    return {run.id: f"{run.name} ({run.id})" for run in found}
 
 
 def _labelled(one: Comparison, label: Callable[[Side], str]) -> Comparison:

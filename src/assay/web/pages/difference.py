@@ -14,7 +14,7 @@ from assay.report.html import compare as compare_report
 from assay.report.html.conversation import STYLE, evidence, failed, outcome
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
 from assay.report.html.page import Content, table
-from assay.report.verdicts import signed, told_apart
+from assay.report.verdicts import run_labels, signed, told_apart
 from assay.types import Case, Distribution, Run
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.runs import MOST_COMPARED, choice, created
@@ -296,13 +296,9 @@ def case_view(site: Site, references: Sequence[str], case: str, repetition: int)
 
 def _labels(columns: Sequence[_Column]) -> list[str]:
     """What tells the sides apart: their agents, the names of their runs, or the times of these."""
-    names = [run.name or run.id for run, *_ in columns]
-    if len(set(names)) < len({run.id for run, *_ in columns}):
-        names = [
-            f"{name} of {run.created[:16].replace('T', ' ')}" for name, (run, *_) in zip(names, columns, strict=True)
-        ]
-    agents = [agent for _, agent, _ in columns]
-    if len(set(names)) == 1:
+    by_run = run_labels({run.id: run for run, *_ in columns}.values())
+    names, agents = [by_run[run.id] for run, *_ in columns], [agent for _, agent, _ in columns]
+    if len(by_run) == 1:
         return agents
     if len(set(agents)) == 1:
         return names
