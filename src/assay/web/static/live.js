@@ -73,7 +73,7 @@
     }
     document.documentElement.dataset.turns = String(turns.children.length);
     send.disabled = false;
-    area.focus();
+    area.focus({ preventScroll: true });     // the reader is at the beginning of the answers
   }
 
   function prepare(message) {
