@@ -242,9 +242,9 @@ class ChatbotEvaluator:
 
 
 class _Uncollected:
-    """No garbage collection while a long text is read and scored.
+    """No garbage collection while a long text, or many texts, are read and scored.
 
-    What is found in it has no cycles, and repeated collections would take more than linear time.
+    What is found in them has no cycles, and repeated collections would take more than linear time.
     """
 
     def __enter__(self) -> None:
@@ -254,9 +254,10 @@ class _Uncollected:
         gc.enable()
 
 
-def uncollected(text: object) -> AbstractContextManager[None]:
-    """No garbage collection inside a `with` block if a text is long."""
-    return _Uncollected() if isinstance(text, str) and len(text) >= _LONG and gc.isenabled() else _COLLECTED
+def uncollected(text: object = None) -> AbstractContextManager[None]:
+    """No garbage collection inside a `with` block, if the given text is long or none is given."""
+    is_long = text is None or (isinstance(text, str) and len(text) >= _LONG)
+    return _Uncollected() if is_long and gc.isenabled() else _COLLECTED
 
 
 def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]:

@@ -192,7 +192,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
             named_now |= claim.what in sets.wanted and claim.part is None
             if claim.what in sets.against:
                 (contradicting if claim.part is None else later_today).append(claim.said)
-    if not named_now or context.asks_later:  # "clear now, with rain this evening" is right if it is clear
+    if not named_now or context.asks_later:  # "clear now, with snow this evening" is right if it is clear
         contradicting += later_today
     sets = context.true_sets
     polar = context.yes_or_no

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from assay import __version__
 from assay.chat.domains._own import domain_name
+from assay.chat.evaluator import uncollected
 from assay.chat.formats import numbered_lines, parse_line
 from assay.chat.formats.repetitions import Repetitions
 from assay.chat.scoring.answers import Answer
@@ -304,6 +305,12 @@ def _evaluators(metrics: tuple[str, ...] | None) -> Evaluators:
 
 
 def _scored(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
+    # The answers of a chunk stay until it is scored, and have no cycles: collections in between would only take time.
+    with uncollected():
+        return _scored_lines(settings, chunk)
+
+
+def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     evaluators = _evaluators(settings.metrics)
     names = [metric.name for metric in evaluators.metrics]
     # Each process has to load a domain from a file itself.
