@@ -25,8 +25,7 @@ from assay.errors import RunInterruptedError, UsageError
 from assay.extras import check_extras
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-
+    from assay.chat.running.ahead import Ahead
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
     from assay.engines.ray import RayEngine
@@ -228,12 +227,12 @@ def run(
 
     Every finished turn is stored within half a second. Ctrl-C stops cleanly, and --resume continues from there.
     """
-    from assay.chat.running.scoring_ahead import scoring_ahead
+    from assay.chat.running.ahead import started_ahead
 
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
     gate = _gate(fail_on, require)
     check_outputs(html_out, json_out, junit, markdown)
-    with scoring_ahead(suite) as scoring, opened_cluster(engine, address) as cluster:
+    with started_ahead(suite, agents or "") as ahead, opened_cluster(engine, address) as cluster:
         from assay.chat.running.experiment import PaceOptions
         from assay.runs.planning import plan_experiment
 
@@ -270,7 +269,7 @@ def run(
                 measure_experience=experience,
                 offline=offline,
                 cluster=cluster,
-                scoring=scoring,
+                ahead=ahead,
             )
     write_for_ci(result, junit=junit, markdown=markdown)
     failures = [] if gate is None else gate.failures(result.scores)
@@ -326,11 +325,9 @@ def start_with_progress(
     measure_experience: bool,
     offline: bool = False,
     cluster: RayEngine | None = None,
-    scoring: Popen[bytes] | None = None,
+    ahead: Ahead | None = None,
 ) -> ExperimentResult:
-    """Run an experiment to its end, with progress on standard error; `scoring` is the process that scores, if it was
-    started ahead.
-    """
+    """Run an experiment to its end, with progress on standard error; `ahead` are processes that were started ahead."""
     from assay.runs.starting import start_run
 
     with conversation_progress() as progress:
@@ -345,7 +342,7 @@ def start_with_progress(
                 notify=announce,
                 offline=offline,
                 cluster=cluster,
-                scoring=scoring,
+                ahead=ahead,
             )
         )
 

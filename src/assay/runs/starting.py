@@ -26,8 +26,7 @@ from assay.runs.machine import command_line
 from assay.runs.planning import PriceChoice, plan_experiment
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-
+    from assay.chat.running.ahead import Ahead
     from assay.chat.scoring.metric import Metric
     from assay.chat.suites import Suite
     from assay.engines.ray import RayEngine
@@ -170,12 +169,12 @@ async def start_run(
     begun: Callable[[str], None] | None = None,
     offline: bool = False,
     cluster: RayEngine | None = None,
-    scoring: Popen[bytes] | None = None,
+    ahead: Ahead | None = None,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
-    `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `scoring` is the
-    process that scores, if it was started ahead.
+    `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `ahead` are
+    processes that were started ahead.
 
     Example:
         >>> import asyncio
@@ -184,7 +183,7 @@ async def start_run(
         'I cannot say.'
 
     """
-    async with Playing(experiment, cluster, scoring) as playing:
+    async with Playing(experiment, cluster, ahead) as playing:
         if not measure_experience:
             await playing.prepare()
         with ExitStack() as stack:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from assay.chat.running.descendants import Descendant, descendants
+from assay.chat.running.forking import Forked
 from assay.redaction import redacted
 
 _SECONDS_TO_CLOSE = 5.0
@@ -43,13 +44,67 @@ async def start_module(
     )
 
 
+class ForkedProcess:
+    """A copy of this process that was made before its event loop, used like an `asyncio.subprocess.Process`."""
+
+    def __init__(self, forked: Forked) -> None:
+        self._forked = forked
+        self.pid = forked.pid
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.stderr: asyncio.StreamReader | None = None
+        self._transports: list[asyncio.BaseTransport] = []
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def connected(cls, forked: Forked) -> ForkedProcess:
+        """The process with its pipes in the running event loop."""
+        process = cls(forked)
+        loop = asyncio.get_running_loop()
+        process.stdout = await process._reader(forked.stdout)
+        process.stderr = None if forked.stderr is None else await process._reader(forked.stderr)
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, forked.stdin)
+        process.stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+        process._transports.append(transport)
+        loop.add_reader(forked.handle, process._reap)
+        return process
+
+    async def _reader(self, pipe: Any) -> asyncio.StreamReader:
+        reader = asyncio.StreamReader(limit=_LARGEST_MESSAGE)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        self._transports.append(transport)
+        return reader
+
+    def _reap(self) -> None:
+        """Ask for its exit code, once it has ended."""
+        asyncio.get_running_loop().remove_reader(self._forked.handle)
+        code = self._forked.poll()
+        if not self._ended.done():
+            self._ended.set_result(0 if code is None else code)
+
+    @property
+    def returncode(self) -> int | None:
+        return self._forked.returncode
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._ended)
+
+    def kill(self) -> None:
+        self._forked.kill()
+
+    def close_pipes(self) -> None:
+        for transport in self._transports:
+            transport.close()
+
+
 class ChildProcess:
     """The starter's end of a process that reads and writes JSON lines."""
 
     is_lost = False
     """Whether its machine was lost: never, since it is this one."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | ForkedProcess) -> None:
         self.stopped = ""
         """Why it was killed; empty if it was not."""
         self._process = process
@@ -117,6 +172,10 @@ class ChildProcess:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         # Pipes that are still open would be closed by the garbage collector, after the event loop.
+        if isinstance(self._process, ForkedProcess):
+            self._process.close_pipes()
+            await asyncio.sleep(0)
+            return
         transport: asyncio.SubprocessTransport | None = getattr(self._process, "_transport", None)
         if transport is not None:
             transport.close()

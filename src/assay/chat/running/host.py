@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.running.child import ChildProcess
+from assay.chat.running.child import ChildProcess, ForkedProcess
 from assay.chat.running.conversation import Job, PlayedTurn, play
 from assay.chat.running.reception import describe_error
 from assay.chat.running.worker import OpenAgent, uses_model
@@ -23,6 +23,7 @@ from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
+    from assay.chat.running.forking import Forked
     from assay.chat.running.tracing import TurnTracing
 
 SetupChoice = Setup | Callable[[bool], Setup]
@@ -191,14 +192,18 @@ class ProcessHost:
         *,
         launch: Callable[[AgentSpec], Awaitable[Child]] | None = None,
         numbers: Iterator[int] | None = None,
+        started: Forked | None = None,
     ) -> None:
-        """`launch` starts the process, by default on this machine; `numbers` are those of the agent's processes."""
+        """`launch` starts the process, by default on this machine; `numbers` are those of the agent's processes;
+        `started` is the first one, if it was started ahead.
+        """
         self._spec = spec
         self._setup = setup
         self._launch = launch or launched
         self._numbers = numbers or itertools.count(1)
         self._worker: _Worker | None = None
         self._lock = asyncio.Lock()
+        self._started = started
         self._prepared: Child | None = None
         """A process that was started ahead, and has not been sent what it is to build."""
         self.uses_setup = self.uses_model = True
@@ -207,7 +212,7 @@ class ProcessHost:
         """Start the process, without building the agent; nothing happens for an agent with its own environment."""
         async with self._lock:
             if self._spec.version is None and self._worker is None and self._prepared is None:
-                self._prepared = await self._launch(self._spec)
+                self._prepared = await self._first()
 
     async def open(self) -> None:
         await self._running()
@@ -274,10 +279,17 @@ class ProcessHost:
                 self._worker = None
             if self._worker is None:
                 prepared, self._prepared = self._prepared, None
-                child = prepared or await self._launch(self._spec)
+                child = prepared or await self._first()
                 self._worker = await _Worker.started(child, self._spec, self._setup, next(self._numbers))
                 self.uses_setup, self.uses_model = self._worker.uses_setup, self._worker.uses_model
             return self._worker
+
+    async def _first(self) -> Child:
+        """The process that was started ahead, or, for the next one, a new one."""
+        started, self._started = self._started, None
+        if started is not None and started.poll() is None:
+            return ChildProcess(await ForkedProcess.connected(started))
+        return await self._launch(self._spec)
 
 
 async def launched(spec: AgentSpec) -> ChildProcess:

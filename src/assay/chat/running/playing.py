@@ -6,7 +6,6 @@ It does not use the store: finished turns go to a `Sink`.
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import Callable, Container
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.baselines import BASELINES, baselines_of
 from assay.chat.domains import DOMAINS
+from assay.chat.running.ahead import Ahead
 from assay.chat.running.baseline_host import BaselineHost
 from assay.chat.running.budget import Budget
 from assay.chat.running.environment import Reach
@@ -44,14 +44,14 @@ class Playing:
         self,
         experiment: Experiment,
         cluster: RayEngine | None = None,
-        scoring: subprocess.Popen[bytes] | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         """On a `cluster`, agents that have a process of their own run on its nodes, in as many processes as they may
-        have conversations at a time. `scoring` is the process that scores, if it was started ahead.
+        have conversations at a time. `ahead` are processes that were started ahead.
         """
         self._experiment = experiment
         self._cluster = cluster
-        self._scoring = scoring
+        self._ahead = ahead or Ahead()
         self._open = AsyncExitStack()
         self._scorer: Scorer | None = None
         self._hosts: dict[str, Host] = {}
@@ -68,7 +68,9 @@ class Playing:
             elif cluster is not None and agent.http is None:
                 self._hosts[agent.name] = self._on_nodes(agent, self._services, cluster)
             else:
-                self._hosts[agent.name] = ProcessHost(agent, self._setup_of(agent, self._services))
+                is_function = agent.function is not None and agent.version is None
+                started = self._ahead.take_worker() if is_function else None
+                self._hosts[agent.name] = ProcessHost(agent, self._setup_of(agent, self._services), started=started)
             self._open.push_async_callback(self._hosts[agent.name].close)
         return self
 
@@ -168,7 +170,7 @@ class Playing:
         )
         known = METRICS.names()
         is_known = all(metric.name in known and METRICS.get(metric.name) is metric for metric in of.chosen_metrics)
-        if not is_known or (turns < FEWEST_TURNS and self._scoring is None):
+        if not is_known or (turns < FEWEST_TURNS and self._ahead.scoring is None):
             return LocalScorer(of.evaluator(), at_once=of.pace.jobs)
         settings = {
             "domain": of.suite.domain,
@@ -176,7 +178,7 @@ class Playing:
             "names": list(of.suite.names),
             "metrics": [metric.name for metric in of.chosen_metrics],
         }
-        scorer = ProcessScorer(settings, self._scoring)
+        scorer = ProcessScorer(settings, self._ahead.scoring)
         await scorer.start()
         return scorer
 

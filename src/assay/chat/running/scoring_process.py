@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.scoring_ahead import start_scoring
+from assay.chat.running.ahead import start_scoring
+from assay.chat.running.forking import Forked
 from assay.chat.running.scoring_worker import MESSAGE_SIZE, ScoredTurn, UnscoredTurn
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
@@ -82,7 +83,7 @@ class ProcessScorer:
 
     at_once = _WAITING
 
-    def __init__(self, settings: Mapping[str, Any], process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(self, settings: Mapping[str, Any], process: subprocess.Popen[bytes] | Forked | None = None) -> None:
         """`settings` are the arguments of `ChatbotEvaluator`, as plain data; `process` was started ahead, if given."""
         self._settings = dict(settings)
         self._process = process

@@ -126,14 +126,17 @@ def _read(source: IO[bytes]) -> Any:
     return pickle.loads(source.read(MESSAGE_SIZE.unpack(size)[0])) if len(size) == MESSAGE_SIZE.size else None
 
 
-if __name__ == "__main__":
-    from assay.chat.running.scoring_worker import (
-        _serve as serve,  # not of __main__: the parent pickles its own classes
-    )
-
+def score_turns() -> None:
+    """Score until the input ends."""
     gc.set_threshold(20_000, 20, 20)  # what is read has no cycles
     atexit.register(gc.freeze)  # at the end, Python would search everything for them
     # Our answers go to the pipe and whatever a metric prints to standard error, so that the two cannot mix.
     with os.fdopen(os.dup(1), "wb") as pipe:
         os.dup2(2, 1)
-        serve(sys.stdin.buffer, pipe)
+        _serve(sys.stdin.buffer, pipe)
+
+
+if __name__ == "__main__":
+    from assay.chat.running import scoring_worker  # not __main__: the parent pickles its own classes
+
+    scoring_worker.score_turns()

@@ -148,12 +148,17 @@ def refusal_of(error: Exception) -> dict[str, Any]:
     return {"refused": words, "missing": isinstance(error, MissingExtraError)}
 
 
-async def _main() -> None:
+async def _play_until_told() -> None:
     await _serve(*await connect())
 
 
-if __name__ == "__main__":
+def play_conversations() -> None:
+    """Play until the input ends."""
     end_with_parent()
     # Python would otherwise search all objects for cycles at the end, which takes a sixth of the time of a short run.
     atexit.register(gc.freeze)
-    asyncio.run(_main())
+    asyncio.run(_play_until_told())
+
+
+if __name__ == "__main__":
+    play_conversations()

@@ -1,0 +1,85 @@
+"""Starts processes of a run ahead of everything else: the one that scores turns, if the suite is large, and those of
+agents that are functions. So that a new interpreter is started at once, what a copy needs is imported only for one.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.chat.running.forking import Forked, can_fork, fork
+
+# Bytes of a suite that has more than enough turns for a process of their own, with baselines; most have fewer.
+_LARGE_SUITE = 16_000
+# Agents for which a copy of this process is made before it is needed; the others start a new interpreter.
+_MOST_WORKERS = 4
+
+
+class Ahead:
+    """Processes that wait for what they are to do."""
+
+    def __init__(self) -> None:
+        self.scoring: subprocess.Popen[bytes] | Forked | None = None
+        """The process that scores turns; None if it was not started."""
+        self._workers: list[Forked] = []
+        self._free: list[Forked] = []
+
+    def start_scoring(self) -> None:
+        """Start the process that scores."""
+        self.scoring = start_scoring()
+
+    def start_workers(self, agents: str) -> None:
+        """Start processes for agents that are named as functions, NAME=module:function."""
+        functions = sum(":" in one and "://" not in one for one in agents.split(","))
+        if functions and can_fork():
+            from assay.chat.running.worker import play_conversations
+
+            self._workers = [fork(play_conversations) for _ in range(min(functions, _MOST_WORKERS))]
+            self._free = self._workers[:]
+
+    def take_worker(self) -> Forked | None:
+        """A process for a function as agent; None if there is none."""
+        return self._free.pop() if self._free else None
+
+    def end(self) -> None:
+        """End what still runs."""
+        for process in (self.scoring, *self._workers):
+            if process is not None:
+                process.kill()
+                for pipe in (process.stdin, process.stdout, process.stderr):
+                    if pipe is not None:
+                        pipe.close()
+                process.wait()
+
+
+def start_scoring() -> subprocess.Popen[bytes] | Forked:
+    """The process that scores, which waits for its settings."""
+    if can_fork():
+        from assay.chat.running.scoring_worker import score_turns
+
+        return fork(score_turns, has_stderr=False)
+    # -P keeps the current folder off the path. In a new session, Ctrl-C at the terminal does not reach it.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "assay.chat.running.scoring_worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def started_ahead(suite: str, agents: str) -> Iterator[Ahead]:
+    """Processes for as long as a `with` block runs; the one that scores only if the suite is a large file."""
+    path = Path(suite)
+    ahead = Ahead()
+    try:
+        if path.is_file() and path.stat().st_size >= _LARGE_SUITE:
+            ahead.start_scoring()
+        ahead.start_workers(agents)
+        yield ahead
+    finally:
+        ahead.end()
