@@ -29,7 +29,7 @@ from tests.web.conftest import experiment
 
 from assay.runs.summaries import SUMMARY_VERSION, RunSummary
 from assay.store import open_store
-from assay.store.references import new_id
+from assay.store.ids import new_id
 from assay.store.store import Store
 from benchmarks.first_text import AGENT, first_text_results
 from benchmarks.measuring import Result, at_most, show

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from tests.store import postgres
 
 from assay.store import open_store
-from assay.store.references import new_id
+from assay.store.ids import new_id
 from assay.store.store import Store
 from assay.types import Case, Distribution, Run, State
 from benchmarks.measuring import Result, at_least, at_most, best, show

@@ -19,7 +19,7 @@ from dataclasses import replace
 from tests.store.runs import some_run
 
 from assay.store import open_store
-from assay.store.references import new_id
+from assay.store.ids import new_id
 from assay.store.store import Store
 from assay.types import Case, Run
 

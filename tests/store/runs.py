@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.store.references import new_id
+from assay.store.ids import new_id
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 

@@ -18,7 +18,7 @@ from tests.store.runs import some_run, states_of
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.runs import load
 from assay.store import open_store, schema
-from assay.store.references import new_id
+from assay.store.ids import new_id
 from assay.store.store import Store
 from assay.types import Case, Ratio
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli._ahead import store_ahead
 from assay.cli._engines import ClusterAddress, RunEngine, opened_cluster
 from assay.cli._output import (
     announce,
@@ -232,7 +233,11 @@ def run(
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
     gate = _gate(fail_on, require)
     check_outputs(html_out, json_out, junit, markdown)
-    with started_ahead(suite, agents or "") as ahead, opened_cluster(engine, address) as cluster:
+    with (
+        store_ahead(store, is_used=resume is None and not no_store) as process,
+        started_ahead(suite, agents or "") as ahead,
+        opened_cluster(engine, address) as cluster,
+    ):
         from assay.chat.running.experiment import PaceOptions
         from assay.runs.planning import plan_experiment
 
@@ -263,7 +268,7 @@ def run(
             experience = experiment.suite.is_about_quality if experience is None else experience
             result = start_with_progress(
                 experiment,
-                store=None if no_store else store or True,
+                store=None if no_store else process or store or True,
                 name=name,
                 tags=tag or [],
                 measure_experience=experience,

@@ -21,7 +21,7 @@ from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
     from assay.result import Result
-    from assay.store.contents import AnswerRow
+    from assay.store.encoded import AnswerRow
     from assay.store.store import StoredRun
 
 _DIGEST_SHOWN = 12

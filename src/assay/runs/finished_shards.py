@@ -18,9 +18,9 @@ from assay.events.shards import ShardTally
 from assay.events.stream import Episode
 from assay.events.tally import Tally
 from assay.store.encoding import Decoder, encode_states
-from assay.store.schema import json_text
 from assay.store.shards import FinishedShards
 from assay.store.store import Store
+from assay.store.texts import json_text
 
 if TYPE_CHECKING:
     from assay.chat.scoring.streaming import ScoredChunk

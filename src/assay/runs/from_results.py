@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.errors import UsageError
 from assay.redaction import redacted, redacted_command, redacted_value
 from assay.runs.machine import environment
-from assay.store.references import new_id
+from assay.store.ids import new_id
 from assay.types import Run
 
 if TYPE_CHECKING:

@@ -11,16 +11,20 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.table import ScoreTable
 from assay.chat.scoring.tallies import tallies_of
 from assay.redaction import redacted_value
 from assay.runs.loading import load_answers
-from assay.store.contents import EncodedAnswer, StoredTallies
-from assay.store.store import Store
+from assay.store.encoded import EncodedAnswer, FrozenEntries
 from assay.types import Run
+
+if TYPE_CHECKING:
+    from assay.store.contents import StoredTallies
+    from assay.store.process import StoreProcess
+    from assay.store.store import Store
 
 # Seconds for which turns are collected before they are written in one transaction. A transaction costs as much as
 # twenty turns, so short turns are cheaper together; the rest of the half second is for a disk that is busy.
@@ -73,16 +77,17 @@ def _uninterrupted() -> Iterator[None]:
 class Recorder:
     """A sink that stores the turns of one run. Any thread may keep turns; they are written by one at a time."""
 
-    def __init__(self, store: Store, run: Run) -> None:
-        """Start the run in the store, or continue it if it is open already."""
+    def __init__(self, store: Store | StoreProcess, run: Run, *, is_new: bool = False) -> None:
+        """Start the run in the store, or continue it if it is open already; what `is_new` has nothing to continue."""
         self._store = store
         self._baselines = frozenset(run.settings.get("baselines", ()))
         self.id = store.begin(run)
         # Agents in the order in which they were named: the first is what the others are compared with.
         store.add_cases(self.id, {spec["name"]: {} for spec in run.settings["agents"]})
-        self._answers: dict[AnswerKey, list[Answer]] | None = None
+        self._answers: dict[AnswerKey, list[Answer]] | None = {} if is_new else None
         """What the run has, once `done` has read the stored part, so that nothing is read twice."""
         self._waiting: list[EncodedAnswer] = []
+        self._entries = FrozenEntries()
         self._timer: threading.Timer | None = None
         self._failure: Exception | None = None
         self._state = threading.Lock()
@@ -90,7 +95,7 @@ class Recorder:
 
     def keep(self, answer: Answer) -> None:
         """Keep a turn. A turn that cannot be stored is refused here; errors of the store are raised by a later call."""
-        encoded = EncodedAnswer.of(answer.to_row())
+        encoded = EncodedAnswer.of(answer.to_row(), self._entries.text)
         with self._state:
             if self._failure is not None:
                 raise self._failure
@@ -132,7 +137,8 @@ class Recorder:
 
     def done(self, turns: Mapping[str, int]) -> set[AnswerKey]:
         """The trials that are stored whole; `turns` is how many each scenario has. Partly stored trials are deleted."""
-        self._answers = self._stored()
+        if self._answers is None:
+            self._answers = self._stored()
         whole = {key for key, answers in self._answers.items() if len(answers) == turns.get(key[1])}
         for key in self._answers.keys() - whole:
             self.drop(*key)
@@ -156,7 +162,8 @@ class Recorder:
 
     def _stored(self) -> dict[AnswerKey, list[Answer]]:
         self.flush()
+        store: Any = self._store
         found: dict[AnswerKey, list[Answer]] = {}
-        for answer in load_answers(self.id, store=self._store, baselines=True):
+        for answer in load_answers(self.id, store=store, baselines=True):
             found.setdefault(answer.key, []).append(answer)
         return found

@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     from assay.chat.suites import Suite
     from assay.engines.ray import RayEngine
     from assay.runs.results import ExperimentResult
+    from assay.store.process import StoreProcess
     from assay.store.store import Store, StoredRun
     from assay.types import Run
 
 UNFINISHED = "@unfinished"
 """Stands for the newest run of agents that is not finished."""
-StoreChoice: TypeAlias = "str | Path | Store | bool | None"
-"""Where a run is stored: an address, an open store, or True for the default store; None or False to store nothing."""
+StoreChoice: TypeAlias = "str | Path | Store | StoreProcess | bool | None"
+"""Where a run is stored: an address, an open store, or True for the default store; None or False to store nothing.
+A new run can also be stored by a process that is not open yet.
+"""
 
 
 def run(
@@ -196,7 +199,7 @@ async def start_run(
             from assay.runs.from_results import experiment_run
 
             run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
-            return await _play_stored(playing, experiment, run, measured, opened, progress, begun)
+            return await _play_stored(playing, experiment, run, measured, opened, progress, begun, is_new=True)
 
 
 async def resume_run(
@@ -225,7 +228,7 @@ async def resume_run(
     with ExitStack() as stack:
         if isinstance(store, str | Path):
             store = stack.enter_context(open_store(store, create=False))
-        opened = _opened(True if store is None else store, stack)
+        opened: Any = _opened(True if store is None else store, stack)
         if opened is None:
             raise UsageError("a run can be resumed only from a store", hint="Name the store it was kept in")
         entry = _unfinished(opened, reference)
@@ -282,12 +285,15 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _opened(store: StoreChoice, stack: ExitStack) -> Store | None:
+def _opened(store: StoreChoice, stack: ExitStack) -> Store | StoreProcess | None:
     """The store to use, closed with the stack if it was opened here."""
     if store is None or store is False:
         return None
     from assay.store import open_store
+    from assay.store.process import StoreProcess
 
+    if isinstance(store, StoreProcess):
+        return store.opened()
     if not isinstance(store, str | Path | bool):
         return store
     return stack.enter_context(open_store(None if store is True else store))
@@ -320,15 +326,17 @@ async def _play_stored(
     experiment: Experiment,
     run: Run,
     measured: Experiences,
-    store: Store,
+    store: Store | StoreProcess,
     progress: Callable[[Progress], None] | None,
     begun: Callable[[str], None] | None = None,
+    *,
+    is_new: bool = False,
 ) -> ExperimentResult:
     from assay.runs.recorder import Recorder
     from assay.runs.summaries import keep_summary_of
 
     with store.locked(run.id):
-        recorder = Recorder(store, run)
+        recorder = Recorder(store, run, is_new=is_new)
         if begun is not None:
             begun(run.id)
         done = recorder.done(experiment.turns)

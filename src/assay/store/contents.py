@@ -8,97 +8,25 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, func, select, update
 
 from assay.store import schema
 from assay.store.database import insert_rows, select_rows
-from assay.store.encoding import Decoder, encode_states
+from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import AnyRow
-from assay.store.schema import json_text, kept_text, plain_text
+from assay.store.texts import kept_text, plain_text
 from assay.types import Case, State
 
-StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
-AnswerRow = Mapping[str, Any]
-"""One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, failures, metrics and,
-if the turn was played, record, and if it is known, truth. The store does not look into the last four."""
-
+StoredTallies = Mapping[str, Mapping[Case, "Mapping[str, State] | bytes"]]
+"""States by group and case, or what `encode_states` made of them."""
 _Thing = TypeVar("_Thing")
 
 LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
 _LARGE = frozenset({"query", "response", "failures", "entries", "truth"})
 _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedAnswer:
-    """An answer whose values are as the database stores them. Creating it fails if something cannot be stored."""
-
-    agent: str
-    case: Case
-    repetition: int
-    turn: int
-    values: tuple[Any, ...]
-    """Query, response, passed, entries, record, failures, truth."""
-    scores: list[tuple[str, float, bool]]
-    """Names and scores of metrics that measured something, for queries in SQL; the entries have the others too."""
-
-    @classmethod
-    def of(cls, answer: AnswerRow) -> EncodedAnswer:
-        """Encode an answer; raises TypeError or ValueError if something in it cannot be stored."""
-        texts = (plain_text(answer["query"]), plain_text(answer["response"]))
-        metrics = answer["metrics"]
-        outcome = (bool(answer["passed"]), _metrics_text(metrics), json_text(answer.get("record")))
-        return cls(
-            answer["agent"],
-            Case(answer["scenario"]),
-            answer["repetition"],
-            answer["turn"],
-            (*texts, *outcome, json_text(answer.get("failures", ())), json_text(answer.get("truth"))),
-            [(_plain_name(name), float(entry["score"]), True) for name, entry in metrics.items() if entry["measured"]],
-        )
-
-
-_KNOWN_FIELDS = ("score", "measured", "band", "details", "base", "group", "version")
-_fields_of = itemgetter(*_KNOWN_FIELDS)
-_entry_texts: dict[tuple[Any, ...], str] = {}
-_MOST_TEXTS = 4096
-
-
-def _metrics_text(metrics: Mapping[str, Any]) -> str:
-    """Entries by metric as JSON. Most measured nothing and repeat from answer to answer, so their texts are kept."""
-    return "{" + ",".join([_json_name(name) + _entry_text(entry) for name, entry in metrics.items()]) + "}"
-
-
-@lru_cache(maxsize=1024)
-def _json_name(name: str) -> str:
-    return f"{json_text(name)}:"
-
-
-def _entry_text(entry: Mapping[str, Any]) -> str:
-    if entry["measured"] or entry.get("evidence") != [] or len(entry) != len(_KNOWN_FIELDS) + 1:
-        return json_text(entry)
-    try:
-        key = _fields_of(entry)
-        known = _entry_texts.get(key)
-    except (KeyError, TypeError):  # other fields, or a value that cannot be a key
-        return json_text(entry)
-    if known is None:
-        if len(_entry_texts) >= _MOST_TEXTS:
-            _entry_texts.clear()
-        known = _entry_texts[key] = json_text(entry)
-    return known
-
-
-@lru_cache(maxsize=1024)
-def _plain_name(name: str) -> str:
-    """The name of a metric as it is stored; a run has few metrics and many answers."""
-    return plain_text(name)
 
 
 def add(
@@ -107,7 +35,7 @@ def add(
     """Add the tallies and answers that the run does not have yet. Returns how many tallies were new."""
     rows = [answer if isinstance(answer, EncodedAnswer) else EncodedAnswer.of(answer) for answer in answers]
     groups = _group_numbers(run.group_names, [*tallies, *(answer.agent for answer in rows)])
-    wanted = [case for by_case in tallies.values() for case in by_case] + [answer.case for answer in rows]
+    wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer.scenario) for answer in rows]
     numbers, new_cases = _case_numbers(connection, run, dict.fromkeys(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
     _add_answers(connection, run, rows, groups, numbers)
@@ -159,7 +87,7 @@ def _add_tallies(
                 held |= {(groups[group], case) for (case,) in rows}
     new = 0
     rows_to_add = (
-        (run.number, groups[group], numbers[case], encode_states(states))
+        (run.number, groups[group], numbers[case], states if isinstance(states, bytes) else encoded_states(states))
         for group, by_case in tallies.items()
         for case, states in by_case.items()
         if (groups[group], numbers[case]) not in held
@@ -168,6 +96,13 @@ def _add_tallies(
         insert_rows(connection, table, batch)
         new += len(batch)
     return new
+
+
+def encoded_states(states: Mapping[str, State]) -> bytes:
+    """States as bytes. NumPy is imported only by those who have some."""
+    from assay.store.encoding import encode_states
+
+    return encode_states(states)
 
 
 def _add_answers(
@@ -184,7 +119,7 @@ def _add_answers(
     free = (connection.execute(select(func.max(turns.c.number)).where(of_run)).scalar() or 0) + 1
     held: set[tuple[int, int, int, int]] = set()
     if free > 1:
-        wanted = sorted({numbers[answer.case] for answer in answers})
+        wanted = sorted({numbers[Case(answer.scenario)] for answer in answers})
         for some in batches(wanted, LOOKED_UP_AT_ONCE):
             columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
             rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
@@ -193,7 +128,7 @@ def _add_answers(
         turn_rows: list[tuple[Any, ...]] = []
         score_rows: list[tuple[Any, ...]] = []
         for answer in batch:
-            key = (groups[answer.agent], numbers[answer.case], answer.repetition, answer.turn)
+            key = (groups[answer.agent], numbers[Case(answer.scenario)], answer.repetition, answer.turn)
             if key in held:
                 continue
             held.add(key)
@@ -257,6 +192,8 @@ def load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, di
     known = load_cases(connection, run.number)
     columns = ("group_number", "case_number", "states")
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
+    from assay.store.encoding import Decoder
+
     decoder = Decoder()
     with _garbage_collection_paused():
         for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):

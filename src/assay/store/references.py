@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import secrets
-import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,30 +15,13 @@ from sqlalchemy.sql import Select
 
 from assay.errors import UnknownRunError
 from assay.store import schema
+from assay.store.ids import LETTERS
 
 AnyRow = Row[Any]
 
 OPEN, COMPLETE = "open", "complete"
 _LAST = re.compile(r"@last(?:~(\d{1,9}))?")
 _CANDIDATES = 5
-
-# Letters of ids: Crockford's base 32, which leaves out letters that are easily confused.
-_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-_TIME_LETTERS, _RANDOM_LETTERS = 9, 5
-_clock_lock = threading.Lock()
-_last_ms = 0
-
-
-def new_id() -> str:
-    """A new id. Ids sort by creation time: milliseconds, then random letters."""
-    global _last_ms
-    with _clock_lock:
-        _last_ms = now = max(time.time_ns() // 1_000_000, _last_ms + 1)
-    letters = []
-    for _ in range(_TIME_LETTERS):
-        now, digit = divmod(now, 32)
-        letters.append(_LETTERS[digit])
-    return "".join(reversed(letters)) + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LETTERS))
 
 
 def find_run(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow | None:
@@ -71,7 +51,7 @@ def resolved(connection: Connection, ref: str) -> AnyRow:
     # Ids are lower case and contain none of LIKE's wildcards, so no other text can match.
     text = ref.lower()
     found: Sequence[AnyRow] = ()
-    if set(text) <= set(_LETTERS):
+    if set(text) <= set(LETTERS):
         found = connection.execute(_newest(runs.id.startswith(text)).limit(_CANDIDATES + 1)).all()
     if len(found) == 1:
         return found[0]

@@ -18,16 +18,9 @@ from sqlalchemy import Connection, delete, insert, select, update
 from assay.errors import AssayError, StoreError, UnknownRunError, UsageError
 from assay.store import schema
 from assay.store.checking import check_stored_tallies, check_stored_turns, copy_run, named_damage, run_digest
-from assay.store.contents import (
-    AnswerRow,
-    EncodedAnswer,
-    StoredTallies,
-    add,
-    load_answer_rows,
-    load_cases,
-    load_tallies,
-)
+from assay.store.contents import StoredTallies, add, load_answer_rows, load_cases, load_tallies
 from assay.store.database import Database
+from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
 from assay.store.reviews import Review, keep_review, load_reviews
 from assay.store.searching import RunPage, Search, count_trials, find_page, load_summaries, tags_of

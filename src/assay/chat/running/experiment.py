@@ -89,7 +89,7 @@ class Experiment:
     metrics: tuple[str | Metric, ...] | None = None
     """Metrics to score with; None for all."""
     baselines: bool = True
-    """Whether the baselines are played too, each scenario once, after the agents."""
+    """Whether the baselines are played too, each scenario once, and so that they take no time from the agents."""
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
     """What tokens cost, by the name of a model; those that are unknown are left out."""
     budget: float | None = None

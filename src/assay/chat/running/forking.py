@@ -29,8 +29,11 @@ _COLLECT_AFTER = (700, 10, 10)  # what Python starts with
 
 def can_fork() -> bool:
     """Whether this process may be copied."""
-    if not sys.platform.startswith("linux") or threading.active_count() > 1:
-        return False
+    return sys.platform.startswith("linux") and threading.active_count() == 1 and is_command()
+
+
+def is_command() -> bool:
+    """Whether this process is the `assay` command, and nothing else."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     return (spec.name if spec else Path(str(getattr(main, "__file__", ""))).name) in _COMMANDS

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.chat.agents.function import FunctionAgent
+from assay.chat.agents.spec import AgentSpec
 from assay.chat.baselines import BASELINES, baselines_of
 from assay.chat.domains import DOMAINS
 from assay.chat.running.ahead import Ahead
@@ -30,7 +31,6 @@ from assay.chat.world.shop import SHOP_DOMAIN
 
 if TYPE_CHECKING:
     from assay.chat.agents import Setup
-    from assay.chat.agents.spec import AgentSpec
     from assay.chat.running.environment import Services
     from assay.chat.running.experiment import Experiences, Experiment
     from assay.chat.scoring.answers import AnswerKey
@@ -125,20 +125,38 @@ class Playing:
             user_model=of.environment.model_of_user,
             user_price=of.prices.get(of.environment.user_model or ""),
         )
-        ended = await runner.run(sink, done=done, progress=progress)
-        ended.spent = None if budget is None else budget.spent
-        if is_measured(of) and ended.stopped is None:
-            ended.streamed_times = await self._streamed_times()
-        # Processes take a while to end: meanwhile baselines are played, and then the results are put together.
-        closing = asyncio.gather(*(host.close() for host in self._hosts.values()))
+        meanwhile = asyncio.create_task(self._play_baselines(sink, done)) if self._can_play_both else None
         try:
-            if of.baselines and ended.stopped is None:
-                await self._play_baselines(sink, done)
+            ended = await runner.run(sink, done=done, progress=progress)
+            ended.spent = None if budget is None else budget.spent
+            if is_measured(of) and ended.stopped is None:
+                ended.streamed_times = await self._streamed_times()
+            # Processes take a while to end: meanwhile baselines are played, and then the results are put together.
+            closing = asyncio.gather(*(host.close() for host in self._hosts.values()))
+            try:
+                if meanwhile is not None:
+                    await meanwhile
+                elif of.baselines and ended.stopped is None:
+                    await self._play_baselines(sink, done)
+            finally:
+                await closing
         finally:
-            await closing
+            if meanwhile is not None and not meanwhile.done():
+                meanwhile.cancel()
+                await asyncio.gather(meanwhile, return_exceptions=True)
         self._scorer.release()
         await asyncio.sleep(0)
         return ended
+
+    @property
+    def _can_play_both(self) -> bool:
+        """Whether baselines can be played with the agents, which need nothing of this process while they are timed.
+
+        Agents that use the embedded services do, and a run with a budget may end before its baselines.
+        """
+        of = self._experiment
+        are_functions = all(isinstance(agent, AgentSpec) and agent.function is not None for agent in of.agents)
+        return of.baselines and of.budget is None and are_functions and isinstance(self._scorer, ProcessScorer)
 
     async def _streamed_times(self) -> dict[str, StreamedTimes]:
         """The time to the first text of each agent that uses the scripted model, one agent after the other."""

@@ -97,17 +97,17 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
 
 
 def _shared(outcomes: Sequence[ScoredTurn | str]) -> list[ScoredTurn | str]:
-    """The same outcomes, in which equal entries that measured nothing are one object: it is then pickled once."""
-    seen: dict[tuple[str, str, float], Entry] = {}
+    """The same outcomes, in which equal entries are one object: it is then pickled, read and encoded once."""
+    seen: dict[tuple[str, str], Entry] = {}
+
+    def shared(name: str, entry: Entry) -> Entry:
+        known = seen.setdefault((name, entry["details"]), entry)
+        return known if known == entry else entry
+
     return [
         outcome
         if isinstance(outcome, str)
-        else outcome._replace(
-            entries={
-                name: entry if entry["measured"] else seen.setdefault((name, entry["details"], entry["base"]), entry)
-                for name, entry in outcome.entries.items()
-            }
-        )
+        else outcome._replace(entries={name: shared(name, entry) for name, entry in outcome.entries.items()})
         for outcome in outcomes
     ]
 

@@ -45,6 +45,7 @@ def plan(agents: Sequence[str], suite: Suite, *, repeat: int, seed: int) -> list
     trials = []
     for scenario, repetition in blocks:
         order = list(agents)
-        chance(seed, "order of agents", scenario.id, repetition).shuffle(order)
+        if len(order) > 1:  # each order is drawn by its own key, so that no other one depends on it
+            chance(seed, "order of agents", scenario.id, repetition).shuffle(order)
         trials += [Trial(agent, scenario, repetition) for agent in order]
     return trials

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -209,22 +210,22 @@ class Scenario(_Model):
         text = self.turns[turn].quirk
         return None if text is None else Quirk.parse(text)
 
-    @property
+    @cached_property
     def has_restarts(self) -> bool:
         """Whether the process of an agent is killed in one of its turns."""
         return any(turn.restart is not None for turn in self.turns)
 
-    @property
+    @cached_property
     def has_hang_ups(self) -> bool:
         """Whether the user hangs up in one of its turns."""
         return any(turn.hang_up is not None for turn in self.turns)
 
-    @property
+    @cached_property
     def has_consent(self) -> bool:
         """Whether the user has to approve a tool in one of its turns."""
         return any(turn.consent is not None for turn in self.turns)
 
-    @property
+    @cached_property
     def goes_on(self) -> bool:
         """Whether the conversation goes on after a turn that failed, to see whether the next one works."""
         return self.has_quirks or self.has_hang_ups or self.has_consent
@@ -239,7 +240,7 @@ class Scenario(_Model):
             )
         return self
 
-    @property
+    @cached_property
     def has_quirks(self) -> bool:
         """Whether the model, its endpoint or a tool misbehaves in one of its turns."""
         return any(turn.quirk is not None for turn in self.turns)
