@@ -83,7 +83,8 @@ class Recorder:
         self._baselines = frozenset(run.settings.get("baselines", ()))
         self.id = store.begin(run)
         # Agents in the order in which they were named: the first is what the others are compared with.
-        store.add_cases(self.id, {spec["name"]: {} for spec in run.settings["agents"]})
+        named = (*(spec["name"] for spec in run.settings["agents"]), *run.settings.get("baselines", ()))
+        store.add_cases(self.id, {name: {} for name in named})
         self._answers: dict[AnswerKey, list[Answer]] | None = {} if is_new else None
         """What the run has, once `done` has read the stored part, so that nothing is read twice."""
         self._waiting: list[EncodedAnswer] = []

@@ -4,7 +4,8 @@ Tallies are stored, and estimates are recomputed from them. The parts: `schema` 
 and changes them, `encoding` writes a tally as bytes, `database` opens connections and explains their errors, `store` is
 the store itself, `references` finds the run that a user names, `searching` lists runs, `contents` reads and writes what
 a run contains, `reviews` what people say about answers, `shards` keeps those of unfinished evaluations, and `checking`
-verifies digests.
+verifies digests. Without a database are `ids` of new runs, `texts` and `encoded`, which make rows, and `process`, a
+store in a process of its own.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ from assay.store.references import AnyRow
 from assay.store.texts import kept_text, plain_text
 from assay.types import Case, State
 
-StoredTallies = Mapping[str, Mapping[Case, "Mapping[str, State] | bytes"]]
-"""States by group and case, or what `encode_states` made of them."""
+StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
+EncodedTallies = Mapping[str, Mapping[Case, bytes]]
+"""What `encode_states` made of them."""
 _Thing = TypeVar("_Thing")
 
 LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
@@ -30,7 +31,10 @@ _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
 def add(
-    connection: Connection, run: AnyRow, tallies: StoredTallies, answers: Iterable[AnswerRow | EncodedAnswer]
+    connection: Connection,
+    run: AnyRow,
+    tallies: StoredTallies | EncodedTallies,
+    answers: Iterable[AnswerRow | EncodedAnswer],
 ) -> int:
     """Add the tallies and answers that the run does not have yet. Returns how many tallies were new."""
     rows = [answer if isinstance(answer, EncodedAnswer) else EncodedAnswer.of(answer) for answer in answers]
@@ -74,7 +78,11 @@ def _case_numbers(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -
 
 
 def _add_tallies(
-    connection: Connection, run: AnyRow, tallies: StoredTallies, groups: Mapping[str, int], numbers: Mapping[Case, int]
+    connection: Connection,
+    run: AnyRow,
+    tallies: StoredTallies | EncodedTallies,
+    groups: Mapping[str, int],
+    numbers: Mapping[Case, int],
 ) -> int:
     table = schema.tallies
     held: set[tuple[int, int]] = set()

@@ -82,7 +82,7 @@ class StoreProcess:
 
         # States as bytes: their arrays would take longer to send than to encode.
         encoded = {
-            group: {case: one if isinstance(one, bytes) else encode_states(one) for case, one in by_case.items()}
+            group: {case: encode_states(states) for case, states in by_case.items()}
             for group, by_case in tallies.items()
         }
         return int(self._call("add_cases", run_id, encoded, answers=list(answers)))

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from assay.errors import AssayError, StoreError, UnknownRunError, UsageError
 from assay.store import schema
 from assay.store.checking import check_stored_tallies, check_stored_turns, copy_run, named_damage, run_digest
-from assay.store.contents import StoredTallies, add, load_answer_rows, load_cases, load_tallies
+from assay.store.contents import EncodedTallies, StoredTallies, add, load_answer_rows, load_cases, load_tallies
 from assay.store.database import Database
 from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
@@ -96,7 +96,11 @@ class Store:
         return run.id
 
     def add_cases(
-        self, run_id: str, tallies: StoredTallies, *, answers: Iterable[AnswerRow | EncodedAnswer] = ()
+        self,
+        run_id: str,
+        tallies: StoredTallies | EncodedTallies,
+        *,
+        answers: Iterable[AnswerRow | EncodedAnswer] = (),
     ) -> int:
         """Add cases to an open run in one transaction; those it already has are unchanged. Returns how many were new.
 

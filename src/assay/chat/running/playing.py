@@ -23,7 +23,7 @@ from assay.chat.running.environment import Reach
 from assay.chat.running.host import Host, LocalHost, ProcessHost
 from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
-from assay.chat.running.sinks import Progress, Sink
+from assay.chat.running.sinks import AgentsFirst, Progress, Sink
 from assay.chat.running.streamed_times import StreamedTimes, is_measured, measure_streamed_times
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.metric import METRICS
@@ -125,7 +125,11 @@ class Playing:
             user_model=of.environment.model_of_user,
             user_price=of.prices.get(of.environment.user_model or ""),
         )
-        meanwhile = asyncio.create_task(self._play_baselines(sink, done)) if self._can_play_both else None
+        meanwhile = None
+        if self._can_play_both:
+            begun = [one.id for one in of.suite.scenarios if any((name, one.id, 0) in done for name in of.agent_names)]
+            sink = ordered = AgentsFirst(sink, of.baseline_names, begun)
+            meanwhile = asyncio.create_task(self._play_baselines(ordered, done))
         try:
             ended = await runner.run(sink, done=done, progress=progress)
             ended.spent = None if budget is None else budget.spent
@@ -136,6 +140,7 @@ class Playing:
             try:
                 if meanwhile is not None:
                     await meanwhile
+                    ordered.release_all()
                 elif of.baselines and ended.stopped is None:
                     await self._play_baselines(sink, done)
             finally:

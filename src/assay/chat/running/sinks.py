@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from assay.chat.scoring.answers import Answer
+from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.chat.running.budget import Shortfall
@@ -41,6 +42,50 @@ class MemorySink:
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
         self.answers = [answer for answer in self.answers if answer.key != (agent, scenario, repetition)]
+
+
+class AgentsFirst:
+    """Keeps turns of baselines back until a turn of an agent in the same scenario is kept.
+
+    A store numbers scenarios as they come. So their numbers follow from the order in which agents play them, whatever
+    is scored first.
+    """
+
+    def __init__(self, sink: Sink, baselines: Collection[str], known: Iterable[str] = ()) -> None:
+        """`known` are scenarios of which there are turns already."""
+        self._sink = sink
+        self._baselines = frozenset(baselines)
+        self._known = set(known)
+        self._waiting: dict[str, list[Answer]] = {}
+
+    def keep(self, answer: Answer) -> None:
+        scenario = answer.scenario
+        if answer.agent in self._baselines and scenario not in self._known:
+            self._waiting.setdefault(scenario, []).append(answer)
+            return
+        self._sink.keep(answer)
+        self._known.add(scenario)
+        self._release(scenario)
+
+    def flush(self) -> None:
+        self._sink.flush()
+
+    def drop(self, agent: str, scenario: str, repetition: int) -> None:
+        self._sink.drop(agent, scenario, repetition)
+
+    def release_all(self) -> None:
+        """Keep what still waits: no agent will play these scenarios."""
+        for scenario in list(self._waiting):
+            self._release(scenario)
+        self._sink.flush()
+
+    def _release(self, scenario: str) -> None:
+        for answer in self._waiting.pop(scenario, ()):
+            try:
+                self._sink.keep(answer)
+            except (TypeError, ValueError) as error:  # as an error of the store: it is not that of the agent's turn
+                where = f"{answer.agent}, {scenario}"
+                raise AssayError(f"an answer of a baseline cannot be stored: {error}", where=where) from error
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 from assay.chat.formats.otel import Span, TurnTrace, failure_of, read_turn
@@ -256,9 +256,10 @@ class _LogCollector(logging.Handler):
 
 
 def _live_span(span: ReadableSpan) -> Span:
-    attributes = dict(span.attributes or {})
-    events = [(event.name, dict(event.attributes or {})) for event in span.events]
-    failed = span.status.status_code.name == "ERROR"
+    attributes = _plain(span.attributes)
+    events = [(event.name, _plain(event.attributes)) for event in span.events]
+    status = span.status
+    failed = status.status_code.name == "ERROR"
     assert span.context is not None
     return Span(
         span.name,
@@ -270,5 +271,13 @@ def _live_span(span: ReadableSpan) -> Span:
         f"{span.parent.span_id:016x}" if span.parent else None,
         events,
         str(span.resource.attributes.get("service.name", "")) or None,
-        failure_of(attributes, failed, span.status.description, events),
+        failure_of(attributes, failed, status.description, events),
     )
+
+
+def _plain(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Attributes as a dictionary. `copy` is that of the SDK's own mapping, a tenth of the time of reading each."""
+    if not attributes:
+        return {}
+    copied = attributes.copy() if hasattr(attributes, "copy") else attributes
+    return copied if type(copied) is dict else dict(copied)
