@@ -26,6 +26,7 @@ HEIGHTS = {
     "redaction": 1,
     "registry": 1,
     "_lazy": 2,
+    "recorded": 0,
     "_integers": 0,
     "_secret_names": 0,
     "_secret_signs": 0,
@@ -48,8 +49,9 @@ HEIGHTS = {
 }
 
 # Where an import points up: results show themselves, a convenience for people at a prompt; and `assay.chat.run` is the
-# public name of what `assay.runs` does.
+# public name of what `assay.runs` does. What the tallies of a run are is said by an annotation only.
 EXCEPTIONS = {
+    ("assay.recorded", "", "assay.types"),
     ("assay.chat", "", "assay.runs.starting"),
     ("assay.result", "Result.print", "assay.report"),
     ("assay.result", "Result.html", "assay.report"),

@@ -11,8 +11,8 @@ import os
 import pkgutil
 import sys
 from functools import cached_property, lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from importlib.metadata import EntryPoint, EntryPoints, distributions
+from typing import Generic, TypeVar
 
 from assay.errors import UsageError, unknown_name
 
@@ -92,9 +92,19 @@ def _declared(group: str, folders: tuple[tuple[str, int, int], ...]) -> dict[str
 
 
 @lru_cache(maxsize=4)
-def _all_declared(folders: tuple[tuple[str, int, int], ...]) -> Any:
-    """The entry points of every group, with `select`; their type depends on the version of Python.
+def _all_declared(folders: tuple[tuple[str, int, int], ...]) -> EntryPoints:
+    """The entry points of every group of ours.
 
-    Finding them reads a file of every package, so it is done once for all groups.
+    Finding them reads a file of every package, so it is done once for all groups; only those that name one are parsed.
     """
-    return entry_points()
+    seen: set[str] = set()
+    found: list[EntryPoint] = []
+    for package in distributions():
+        # By the name of its folder if Python knows it, as its own `entry_points` does: the name in it takes long.
+        name = getattr(package, "_normalized_name", None) or package.name
+        if name in seen:  # another version, behind the one that is imported
+            continue
+        seen.add(name)
+        if "[assay." in (package.read_text("entry_points.txt") or ""):
+            found += package.entry_points
+    return EntryPoints(found)

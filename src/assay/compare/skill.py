@@ -131,15 +131,20 @@ def _skill_of_sums(sums: Floats) -> Floats:
 
 
 def _metric(metric: Metric, agents: Scores, baselines: Scores) -> MetricSkill | None:
-    means = {name: _metric_mean(scores, name, metric) for scores in (agents, baselines) for name in scores.agents}
-    of_baselines = {name: mean for name in baselines.agents if (mean := means[name]) is not None}
-    of_agents = {name: mean for name in agents.agents if (mean := means[name]) is not None}
-    if not of_baselines or not of_agents:
+    of_agents = _metric_means(agents, metric)
+    of_baselines = _metric_means(baselines, metric) if of_agents else {}
+    if not of_baselines:
         return None
     baseline, best = (max(some, key=lambda name: some[name]) for some in (of_baselines, of_agents))
     value = of_baselines[baseline]
-    skills = {name: None if means[name] is None else _skill(of_agents[name], value) for name in agents.agents}
+    skills = {name: _skill(of_agents[name], value) if name in of_agents else None for name in agents.agents}
     return MetricSkill(metric.name, baseline, value, best, of_agents[best], skills)
+
+
+def _metric_means(scores: Scores, metric: Metric) -> dict[str, float]:
+    """The mean of a metric by agent, of those that it measured."""
+    means = {name: _metric_mean(scores, name, metric) for name in scores.agents}
+    return {name: mean for name, mean in means.items() if mean is not None}
 
 
 def _metric_mean(scores: Scores, agent: str, metric: Metric) -> float | None:

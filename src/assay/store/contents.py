@@ -9,18 +9,21 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, func, select, update
 
+from assay.recorded import Case
 from assay.store import schema
 from assay.store.database import insert_rows, select_rows
 from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import AnyRow
 from assay.store.texts import kept_text, plain_text
-from assay.types import Case, State
 
-StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
+if TYPE_CHECKING:
+    from assay.types import State
+
+StoredTallies = Mapping[str, Mapping[Case, "Mapping[str, State]"]]
 EncodedTallies = Mapping[str, Mapping[Case, bytes]]
 """What `encode_states` made of them."""
 _Thing = TypeVar("_Thing")

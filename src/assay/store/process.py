@@ -20,9 +20,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from assay.errors import AssayError, StoreError
 
 if TYPE_CHECKING:
+    from assay.recorded import Run
     from assay.store.contents import StoredTallies
     from assay.store.encoded import AnswerRow, EncodedAnswer
-    from assay.types import Run
 
 _SIZE = struct.Struct("<Q")
 _SECONDS_TO_CLOSE = 30.0

@@ -16,6 +16,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.errors import AssayError, StoreError, UnknownRunError, UsageError
+from assay.recorded import Case, Run
 from assay.store import schema
 from assay.store.checking import check_stored_tallies, check_stored_turns, copy_run, named_damage, run_digest
 from assay.store.contents import EncodedTallies, StoredTallies, add, load_answer_rows, load_cases, load_tallies
@@ -24,7 +25,6 @@ from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
 from assay.store.reviews import Review, keep_review, load_reviews
 from assay.store.searching import RunPage, Search, count_trials, find_page, load_summaries, tags_of
-from assay.types import Case, Run
 
 
 @dataclass(frozen=True, slots=True)

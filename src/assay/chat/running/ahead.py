@@ -59,7 +59,9 @@ def start_scoring() -> subprocess.Popen[bytes] | Forked:
     """The process that scores, which waits for its settings."""
     if can_fork():
         from assay.chat.running.scoring_worker import score_turns
+        from assay.chat.scoring.metric import METRICS
 
+        METRICS.names()  # asks every installed package, for both
         return fork(score_turns, has_stderr=False)
     # -P keeps the current folder off the path. In a new session, Ctrl-C at the terminal does not reach it.
     return subprocess.Popen(
