@@ -189,8 +189,9 @@ async def start_run(
     async with Playing(experiment, cluster, ahead) as playing:
         if not measure_experience:
             await playing.prepare()
+            playing.begin_baselines()
         with ExitStack() as stack:
-            opened = _opened(store, stack)
+            opened = await _opened_meanwhile(store, stack)
             if any(isinstance(spec, AgentSpec) and spec.version is not None for spec in experiment.agents):
                 await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
             measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
@@ -198,7 +199,8 @@ async def start_run(
                 return await _play_in_memory(playing, experiment, measured, progress)
             from assay.runs.from_results import experiment_run
 
-            run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
+            command = command_line()
+            run = await asyncio.to_thread(experiment_run, experiment, measured, command=command, name=name, tags=tags)
             return await _play_stored(playing, experiment, run, measured, opened, progress, begun, is_new=True)
 
 
@@ -257,7 +259,10 @@ def until_interrupted(work: Any) -> ExperimentResult:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, task.cancel)
-        return cast("ExperimentResult", await task)
+        try:
+            return cast("ExperimentResult", await task)
+        except asyncio.CancelledError:  # before anything was played
+            raise RunInterruptedError("the run was interrupted, and nothing was stored") from None
 
     return asyncio.run(main())
 
@@ -283,6 +288,15 @@ def _is_main_thread() -> bool:
     import threading
 
     return threading.current_thread() is threading.main_thread()
+
+
+async def _opened_meanwhile(store: StoreChoice, stack: ExitStack) -> Store | StoreProcess | None:
+    """The same, without waiting for a process here: baselines are played meanwhile."""
+    from assay.store.process import StoreProcess
+
+    if isinstance(store, StoreProcess):
+        return await asyncio.to_thread(store.opened)
+    return _opened(store, stack)
 
 
 def _opened(store: StoreChoice, stack: ExitStack) -> Store | StoreProcess | None:

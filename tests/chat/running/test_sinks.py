@@ -14,9 +14,11 @@ def _answer(agent: str, scenario: str, turn: int = 0) -> Answer:
 
 def test_a_baseline_waits_for_the_first_turn_of_an_agent_in_its_scenario() -> None:
     kept = MemorySink()
-    sink = AgentsFirst(kept, ["stock"], known=["c"])
+    sink = AgentsFirst(["stock"])
+    sink.keep(_answer("stock", "b"))  # before there is a store
+    sink.pass_on_to(kept, known=["c"])
     for answer in (
-        *(_answer("stock", "b"), _answer("stock", "b", 1), _answer("stock", "a"), _answer("stock", "c")),
+        *(_answer("stock", "b", 1), _answer("stock", "a"), _answer("stock", "c")),
         *(_answer("mine", "a"), _answer("mine", "b"), _answer("stock", "d")),
     ):
         sink.keep(answer)

@@ -56,6 +56,9 @@ class Playing:
         self._scorer: Scorer | None = None
         self._hosts: dict[str, Host] = {}
         self._services: Services | None = None
+        self._ordered = AgentsFirst(experiment.baseline_names)
+        self._meanwhile: asyncio.Task[None] | None = None
+        """Plays the baselines while agents are played."""
 
     async def __aenter__(self) -> Self:
         cluster = self._cluster
@@ -125,11 +128,12 @@ class Playing:
             user_model=of.environment.model_of_user,
             user_price=of.prices.get(of.environment.user_model or ""),
         )
-        meanwhile = None
-        if self._can_play_both:
+        self.begin_baselines(done)
+        meanwhile = self._meanwhile
+        if meanwhile is not None:
             begun = [one.id for one in of.suite.scenarios if any((name, one.id, 0) in done for name in of.agent_names)]
-            sink = ordered = AgentsFirst(sink, of.baseline_names, begun)
-            meanwhile = asyncio.create_task(self._play_baselines(ordered, done))
+            self._ordered.pass_on_to(sink, begun)
+            sink = self._ordered
         try:
             ended = await runner.run(sink, done=done, progress=progress)
             ended.spent = None if budget is None else budget.spent
@@ -140,18 +144,30 @@ class Playing:
             try:
                 if meanwhile is not None:
                     await meanwhile
-                    ordered.release_all()
+                    self._ordered.release_all()
                 elif of.baselines and ended.stopped is None:
                     await self._play_baselines(sink, done)
             finally:
                 await closing
         finally:
-            if meanwhile is not None and not meanwhile.done():
-                meanwhile.cancel()
-                await asyncio.gather(meanwhile, return_exceptions=True)
+            await self._end_baselines()
         self._scorer.release()
         await asyncio.sleep(0)
         return ended
+
+    def begin_baselines(self, done: Container[AnswerKey] = ()) -> None:
+        """Start to play baselines if they can be played with the agents; their turns wait for `play` and its sink.
+
+        To be called after `prepare`. It has no effect if they were begun.
+        """
+        if self._meanwhile is None and self._can_play_both:
+            self._meanwhile = asyncio.create_task(self._play_baselines(self._ordered, done))
+            self._open.push_async_callback(self._end_baselines)
+
+    async def _end_baselines(self) -> None:
+        if self._meanwhile is not None and not self._meanwhile.done():
+            self._meanwhile.cancel()
+            await asyncio.gather(self._meanwhile, return_exceptions=True)
 
     @property
     def _can_play_both(self) -> bool:

@@ -51,12 +51,16 @@ class AgentsFirst:
     is scored first.
     """
 
-    def __init__(self, sink: Sink, baselines: Collection[str], known: Iterable[str] = ()) -> None:
-        """`known` are scenarios of which there are turns already."""
-        self._sink = sink
+    def __init__(self, baselines: Collection[str]) -> None:
+        self._sink: Sink = MemorySink()
         self._baselines = frozenset(baselines)
-        self._known = set(known)
+        self._known: set[str] = set()
         self._waiting: dict[str, list[Answer]] = {}
+
+    def pass_on_to(self, sink: Sink, known: Iterable[str] = ()) -> None:
+        """Where turns go from now on, before any agent plays; `known` are scenarios of which it has turns already."""
+        self._sink = sink
+        self._known.update(known)
 
     def keep(self, answer: Answer) -> None:
         scenario = answer.scenario
