@@ -80,8 +80,16 @@ class Question:
 
     @once
     def on_advice(self) -> bool:
-        """Whether it asks for advice that needs data: 'Do I need an umbrella?'."""
-        return bool(self.query.all("asks_topic.advice"))
+        """Whether it asks for advice that needs data: 'What should I wear?', 'Should I take a coat?'."""
+        query = self.query
+        if query.all("asks_topic.advice"):
+            return True
+        asking = {
+            query.sentence(mention.first)
+            for mention in query.all("asks_topic.of_item")
+            if query.is_question(mention.first)
+        }
+        return any(query.sentence(mention.first) in asking for mention in query.all("items"))
 
     @once
     def needs_place(self) -> bool:
