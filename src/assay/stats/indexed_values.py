@@ -197,9 +197,14 @@ def _numbered(values: NDArray[_Number]) -> tuple[NDArray[_Number], NDArray[np.in
     """The distinct numbers, ascending, and which of them each is."""
     order = np.argsort(values)
     ordered = values[order]
-    new = np.empty(len(values), np.bool_)
+    del values  # there may be millions, and no more arrays of them than needed
+    new = np.empty(len(order), np.bool_)
     new[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    index = np.empty(len(values), np.int32)
-    index[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
-    return ordered[new], index
+    distinct = ordered[new]
+    del ordered
+    number = np.cumsum(new, dtype=np.int32)
+    number -= np.int32(1)
+    index = np.empty(len(order), np.int32)
+    index[order] = number
+    return distinct, index

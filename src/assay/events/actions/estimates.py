@@ -14,7 +14,7 @@ from assay.events.actions import formulas, lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
 from assay.events.actions.skill import skill_over_best
-from assay.events.actions.states import TOLERANCES_MS, StateRows
+from assay.events.actions.states import TOLERANCES_MS, ChosenRows, StateRows
 from assay.events.tally import Tally
 from assay.stats import (
     CORRELATION,
@@ -433,7 +433,7 @@ def _absolute_ms(ns: Ints) -> Floats:
     return np.abs(ns) / 1e6
 
 
-def _moments(errors: StateRows) -> Floats:
+def _moments(errors: ChosenRows) -> Floats:
     """n, Σ and Σ² of time errors in ms of each episode, shape (episodes, 3)."""
     ms, counts = errors.columns[1] / 1e6, errors.counts
     products = np.array([counts, ms * counts, ms * ms * counts])

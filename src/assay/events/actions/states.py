@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,9 +197,12 @@ def _listed(counts, errors, lengths, directions, substitutions, true_labels, lab
     return rows, keys, ranges
 
 
+_Integers = NDArray[np.integer[Any]]
+
+
 @dataclass(frozen=True, slots=True)
-class StateRows:
-    """The rows of one state of many episodes, one episode after the other."""
+class ChosenRows:
+    """Some rows of one state of many episodes, to be computed with."""
 
     n: int
     """Number of episodes."""
@@ -207,19 +211,34 @@ class StateRows:
     columns: tuple[Ints, ...]
     counts: Ints
 
+
+@dataclass(frozen=True, slots=True)
+class StateRows:
+    """The rows of one state of many episodes, one episode after the other.
+
+    They are in small integers, to be compared and not to be computed with: there may be millions.
+    """
+
+    n: int
+    """Number of episodes."""
+    episode: _Integers
+    """The episode of each row, as a number; shape (rows,), ascending."""
+    columns: tuple[_Integers, ...]
+    counts: _Integers
+
     @classmethod
     def of(cls, tally: Tally, name: str) -> StateRows:
         """All rows of a state, in the order of `tally.episodes`."""
         rows, sizes = tally.rows(name)
-        episode = np.repeat(np.arange(len(sizes)), sizes)
-        if not rows.columns:
-            return cls(len(sizes), episode, (episode, episode), episode)
-        return cls(len(sizes), episode, tuple(column.astype(np.int64) for column in rows.columns), rows.counts)
+        episode = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return cls(len(sizes), episode, rows.columns or (episode, episode), rows.occurrences)
 
-    def where(self, chosen: NDArray[np.bool_]) -> StateRows:
+    def where(self, chosen: NDArray[np.bool_]) -> ChosenRows:
         """The rows for which `chosen`, shape (rows,), is true."""
-        columns = tuple(column[chosen] for column in self.columns)
-        return StateRows(self.n, self.episode[chosen], columns, self.counts[chosen])
+        episode, counts, *columns = (
+            array[chosen].astype(np.int64) for array in (self.episode, self.counts, *self.columns)
+        )
+        return ChosenRows(self.n, episode, tuple(columns), counts)
 
     def table(self, table: Table) -> Ints:
         """A table of counts of each episode, shape (episodes, *table.shape)."""

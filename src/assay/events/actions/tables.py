@@ -228,9 +228,10 @@ def _outline(counts: Ints) -> dict[str, dict[str, list[int]]]:
 
 def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
     """The windows with the most errors of all episodes, with the actions in them, for a small timeline each."""
-    rows = states.StateRows.of(figures.tally, states.MOMENTS)
-    if not len(rows.episode):
+    every = states.StateRows.of(figures.tally, states.MOMENTS)
+    if not len(every.episode):
         return []
+    rows = every.where(np.ones(len(every.episode), np.bool_))
     starts, side, outcome = (rows.columns[at] for at in (0, 1, 4))
     first = np.flatnonzero(np.diff(rows.episode, prepend=-1) | np.diff(starts, prepend=starts[0] - 1))
     # A substitution has a row on both sides and is one error.

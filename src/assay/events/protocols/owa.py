@@ -209,9 +209,11 @@ class _Figures:
         lengths = rows.values(euclidean_pe, range(4))
         for name, estimate in self.values(lengths, PERCENTILES).items():
             out[f"mouse_move_pe_euclidean_{name}"] = estimate
+        del lengths  # a few numbers for each of very many rows
         angles = rows.values(direction_error, range(4))
         for name, estimate in self.values(angles, ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
+        del angles
         for axis, columns in (("x", (0, 2)), ("y", (1, 3))):
             errors = rows.values(_signed_pe, columns)
             out[f"mouse_move_signed_pe_{axis}_iqm"] = self.values(errors, ["iqm"], in_order=axis)["iqm"]
