@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from assay.events.blocks import Blocks, merged_state
+from assay.events.blocks import BlockMaker, merged_state
 from assay.events.stream import Episode
 from assay.events.tally import Tally
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, State
@@ -160,6 +160,6 @@ def test_states_that_two_protocols_share_are_kept_once() -> None:
 
 def test_states_with_different_numbers_of_columns_stay_as_they_are() -> None:
     states = [Joint.of(np.array([1, 2])), Joint.of(np.array([1]), np.array([2]))]
-    block = Blocks().block({Episode(str(at)): {"x": state} for at, state in enumerate(states)})
+    block = BlockMaker().block({Episode(str(at)): {"x": state} for at, state in enumerate(states)})
     assert [state for _, by_name in block.states() for state in by_name.values()] == states
     assert block.joined("x") is None

@@ -99,17 +99,17 @@ class PlainColumn:
         return self.states()
 
 
-Column = JointColumn | RatioColumn | PlainColumn
+StateColumn = JointColumn | RatioColumn | PlainColumn
 
 
-class Blocks:
+class BlockMaker:
     """Makes blocks of states for tallies that are filled together, and keeps a column that two of them have only once.
 
     Protocols share states: `owa@1` and `sequence@1` count the same movements.
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[Sequence[State], Column]] = {}
+        self._last: dict[str, tuple[Sequence[State], StateColumn]] = {}
         self._merged: dict[tuple[int, ...], tuple[Sequence[State], State]] = {}
 
     def merged(self, pile: list[State]) -> State:
@@ -135,7 +135,7 @@ class Blocks:
                 by_name.setdefault(name, []).append(state)
         return Block(tuple(states), names, {name: self._column(name, found) for name, found in by_name.items()})
 
-    def _column(self, name: str, states: Sequence[State]) -> Column:
+    def _column(self, name: str, states: Sequence[State]) -> StateColumn:
         known, column = self._last.get(name, ((), None))
         if column is None or len(known) != len(states) or any(a is not b for a, b in zip(known, states, strict=True)):
             column = _column_of(states)
@@ -150,7 +150,7 @@ class Block:
     episodes: tuple[Episode, ...]
     names: Sequence[tuple[str, ...]]
     """The names of the states of each episode."""
-    columns: Mapping[str, Column]
+    columns: Mapping[str, StateColumn]
     """By name: the states of those episodes that have it."""
 
     def states(self) -> Iterator[tuple[Episode, dict[str, State]]]:
@@ -194,7 +194,7 @@ class Block:
         return column.rows, sizes
 
 
-def _column_of(states: Sequence[State]) -> Column:
+def _column_of(states: Sequence[State]) -> StateColumn:
     if all(type(state) is Ratio for state in states):
         numbers = [(state.hits, state.total) for state in states if isinstance(state, Ratio)]
         if all(type(number) is int and number in _INT64 for pair in numbers for number in pair):

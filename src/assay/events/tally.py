@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.events.blocks import Block, Blocks, joined_rows, merged_state
+from assay.events.blocks import Block, BlockMaker, joined_rows, merged_state
 from assay.events.packed import Packed, pack_states, unpack_states
 from assay.events.stream import Episode
 from assay.types import Case, Distribution, InOrder, Ints, Joint, Moments, Ratio, State
@@ -42,7 +42,7 @@ class Tally:
     """The states of the other episodes."""
     _arrived: dict[Episode, Block | None] = field(default_factory=dict)
     """All episodes in the order of arrival, and the block that each is in."""
-    _maker: Blocks = field(default_factory=Blocks)
+    _maker: BlockMaker = field(default_factory=BlockMaker)
     _room: int = 2 * _IN_A_BLOCK
     """How many episodes are in no block. It doubles whenever an episode comes again that is in one."""
 
@@ -52,7 +52,7 @@ class Tally:
     @classmethod
     def together(cls, names: Iterable[str]) -> dict[str, Tally]:
         """Tallies by name that get the same episodes in the same order; states that they share are kept once."""
-        maker = Blocks()
+        maker = BlockMaker()
         return {name: cls(_maker=maker) for name in names}
 
     def add(self, episode: Episode, states: Mapping[str, State]) -> None:

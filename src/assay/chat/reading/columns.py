@@ -26,21 +26,21 @@ _NOT_BY_COLUMN = frozenset({"actual", "above", "below", "change"})
 _RANGE = 3
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """The tokens `first` to `stop` - 1."""
 
     first: int
     stop: int
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """The cells of a table: those of its heading, and those of each row."""
 
-    head: list[Cell]
-    rows: list[list[Cell]]
+    head: list[TableCell]
+    rows: list[list[TableCell]]
 
 
-def tables(reading: Reading) -> list[Table]:
+def tables(reading: Reading) -> list[TextTable]:
     """The tables of a text."""
     if _BAR not in reading.text or "\n" not in reading.text:
         return []
@@ -50,7 +50,7 @@ def tables(reading: Reading) -> list[Table]:
     return known
 
 
-def _tables(tokens: Sequence[Token]) -> Iterator[Table]:
+def _tables(tokens: Sequence[Token]) -> Iterator[TextTable]:
     lines = _lines(tokens)
     at = 0
     while at + 1 < len(lines):
@@ -63,23 +63,23 @@ def _tables(tokens: Sequence[Token]) -> Iterator[Table]:
         while at + 1 < len(lines) and (row := _cells(tokens, lines[at + 1])):
             rows.append(row)
             at += 1
-        yield Table(head, rows)
+        yield TextTable(head, rows)
 
 
-def _lines(tokens: Sequence[Token]) -> list[Cell]:
+def _lines(tokens: Sequence[Token]) -> list[TableCell]:
     ends = [at for at, token in enumerate(tokens) if token.kind == "newline"]
     firsts = [0, *(end + 1 for end in ends)]
-    return [Cell(*line) for line in zip(firsts, [*ends, len(tokens)], strict=True)]
+    return [TableCell(*line) for line in zip(firsts, [*ends, len(tokens)], strict=True)]
 
 
-def _cells(tokens: Sequence[Token], line: Cell) -> list[Cell]:
+def _cells(tokens: Sequence[Token], line: TableCell) -> list[TableCell]:
     """The cells of a line; none if it has no bar. The bars before the first and after the last may be left out."""
     bars = [at for at in range(line.first, line.stop) if tokens[at].text == _BAR]
     if not bars:
         return []
     edges = [*([] if bars[0] == line.first else [line.first - 1]), *bars]
     edges += [] if bars[-1] == line.stop - 1 else [line.stop]
-    return [Cell(first + 1, stop) for first, stop in pairwise(edges)]
+    return [TableCell(first + 1, stop) for first, stop in pairwise(edges)]
 
 
 def read_columns(reading: Reading, grammar: Numerals, roles: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def read_columns(reading: Reading, grammar: Numerals, roles: Sequence[str]) -> N
                         figure.role = role
 
 
-def _roles(cell: Cell, by_kind: dict[str, list[Mention]]) -> dict[str, str]:
+def _roles(cell: TableCell, by_kind: dict[str, list[Mention]]) -> dict[str, str]:
     """The role that a heading names, by kind of quantity; "High / Low" names none."""
     found = {}
     for kind, mentions in by_kind.items():
@@ -113,7 +113,7 @@ def _roles(cell: Cell, by_kind: dict[str, list[Mention]]) -> dict[str, str]:
     return found
 
 
-def _unit(tokens: Sequence[Token], cell: Cell) -> Unit | None:
+def _unit(tokens: Sequence[Token], cell: TableCell) -> Unit | None:
     """The unit in a heading: a sign, or a word in brackets. The "min" of a lowest temperature is no unit of time."""
     for at in range(cell.first, cell.stop):
         if tokens[at].kind == "word" and (at == cell.first or tokens[at - 1].text not in "(["):
@@ -126,14 +126,14 @@ def _unit(tokens: Sequence[Token], cell: Cell) -> Unit | None:
     return None
 
 
-def _figures(reading: Reading, cell: Cell) -> list[Quantity]:
+def _figures(reading: Reading, cell: TableCell) -> list[Quantity]:
     figures = reading.quantities
     at = bisect_left(figures, cell.first, key=lambda figure: figure.first)
     stop = bisect_left(figures, cell.stop, key=lambda figure: figure.first)
     return figures[at:stop]
 
 
-def _add(reading: Reading, grammar: Numerals, cell: Cell, unit: Unit) -> None:
+def _add(reading: Reading, grammar: Numerals, cell: TableCell, unit: Unit) -> None:
     """Add the figure of a cell that has only a number, or a range of two."""
     tokens = reading.tokens
     ends: list[Number] = []
