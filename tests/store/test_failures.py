@@ -124,6 +124,26 @@ def test_a_limit_on_the_size_of_files_is_reported_and_loses_nothing(tmp_path: Pa
         store.save(some_run("after"))
 
 
+@pytest.mark.slow
+def test_an_interrupt_while_a_store_is_closed_prints_nothing(tmp_path: Path) -> None:
+    code = """if True:
+        import sys
+        from sqlalchemy.engine.default import DefaultDialect
+        from assay.store import open_store
+        store = open_store(sys.argv[1])
+        def interrupted(self, connection):
+            raise KeyboardInterrupt
+        DefaultDialect.do_close = interrupted
+        try:
+            store.close()
+        except KeyboardInterrupt:
+            print("raised")
+    """
+    command = [sys.executable, "-c", code, str(tmp_path / "runs.db")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("raised\n", "")
+
+
 @pytest.mark.parametrize("folder_too", [False, True])
 @pytest.mark.slow
 def test_a_read_only_file_is_read_and_not_written(tmp_path: Path, folder_too: bool) -> None:

@@ -6,6 +6,7 @@ Everything that the two do differently is here and in `migrations`. This module 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import sqlite3
@@ -34,6 +35,10 @@ _USED = "assay_used"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _WRITES = "assay_writes"
 _PIECE = 1000
+
+# SQLAlchemy logs whatever ends the closing of a connection before it raises it; an interrupt at that moment would be
+# printed with its traceback. Handlers that a user has set for it still get it.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 
 class Database:
