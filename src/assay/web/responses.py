@@ -22,7 +22,7 @@ def page_response(view: View, request: Request) -> Response:
 def address_of(request: Request) -> str:
     """The address that a request asks for, with its query; no other request has the same.
 
-    The path of `request.url` is no such address: it is the same for a name with '?' and for a name with '%3F'.
+    The path of `request.url` does not serve as one: it is the same for a name with '?' and for a name with '%3F'.
     """
     path = quote(request.scope["path"], safe="/@:~", errors="replace")
     return path + (f"?{request.url.query}" if request.url.query else "")

@@ -114,7 +114,7 @@ def _roles(cell: TableCell, by_kind: dict[str, list[Mention]]) -> dict[str, str]
 
 
 def _unit(tokens: Sequence[Token], cell: TableCell) -> Unit | None:
-    """The unit in a heading: a sign, or a word in brackets. The "min" of a lowest temperature is no unit of time."""
+    """The unit in a heading: a sign, or a word in brackets. The "min" of a lowest temperature is not a unit of time."""
     for at in range(cell.first, cell.stop):
         if tokens[at].kind == "word" and (at == cell.first or tokens[at - 1].text not in "(["):
             continue

@@ -44,7 +44,7 @@ class WordRun:
     is_open: bool
     """Whether it may become another entry with the words after it."""
     is_silent: bool
-    """Whether it is no entry, negates nothing and hides nothing: most runs do not."""
+    """Whether it has no effect: it is not an entry, and neither negates nor hides anything. Most runs have none."""
     steps: dict[Token, WordRun]
     """The runs that it has become, by the word after it."""
 
