@@ -1,5 +1,5 @@
-"""Starts processes of a run ahead of everything else: the one that scores turns, if the suite is large, and those of
-agents that are functions. So that a new interpreter is started at once, what a copy needs is imported only for one.
+"""Starts processes of a run before anything else: the one that scores turns, if the suite is large, and those of agents
+that are functions. Imports are inside functions, so that a new interpreter is started without waiting for them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Ahead:
             self._free = self._workers[:]
 
     def take_worker(self) -> Forked | None:
-        """A process for a function as agent; None if there is none."""
+        """A waiting process for an agent that is a function; None if all are taken."""
         return self._free.pop() if self._free else None
 
     def end(self) -> None:
