@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 from assay.chat.agents import Setup
 from assay.chat.agents.spec import AgentSpec
-from assay.chat.running import host as hosts
 from assay.chat.running.conversation import Job
+from assay.chat.running.hosts import host as hosts
 from assay.chat.running.reception import LONGEST_ANSWER
 from assay.chat.world.situation import Situation
 from tests.attacks import Attack, Outcomes
@@ -170,7 +170,7 @@ def children_left_behind(times: int, folder: Path) -> Outcomes:
 _LOCKED = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])
-from assay.chat.running.pipe import end_with_parent
+from assay.chat.running.processes.pipe import end_with_parent
 end_with_parent()
 print(os.getpid(), flush=True)
 ctypes.PyDLL(None).sleep(60)  # holds the interpreter's lock: no thread of Python runs

@@ -9,8 +9,8 @@ from tests.report.agent_scores import METRIC, answer, scored
 
 from assay.chat.load.results import AgentLoad, LoadStep
 from assay.chat.scoring.answers import Answer
-from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.metric import Entry, Metric
+from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.scores import Scores
 from assay.compare.decision import Decision, PriorityAnswer, decide
 from assay.compare.overall import overall

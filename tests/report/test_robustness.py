@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.report import agent_pages
 
 from assay.chat.scoring.answers import Answer, Record, SpanLine
-from assay.chat.scoring.robustness import QuirkOutcome, is_acceptable
+from assay.chat.scoring.outcomes.robustness import QuirkOutcome, is_acceptable
 from assay.chat.scoring.scores import Scores
 from assay.report.export.junit import trials_junit
 from assay.report.export.markdown import trials_markdown

@@ -18,7 +18,7 @@ from tests.runs.test_recorder import a_trial
 
 from assay.chat import Reply
 from assay.chat.agents.function import FunctionAgent
-from assay.chat.running.host import LocalHost
+from assay.chat.running.hosts.host import LocalHost
 from assay.chat.running.runner import Runner
 from assay.chat.running.trials import Pace
 from assay.errors import StoreError

@@ -21,10 +21,10 @@ from assay.chat.reading.places import words_of
 from assay.chat.reading.recognition import Read, Readers
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
+from assay.chat.scoring.context.preferences import read_preferences
+from assay.chat.scoring.context.question import Question
 from assay.chat.scoring.kept import KeptByValue
 from assay.chat.scoring.metric import METRICS, Entry, Metric
-from assay.chat.scoring.preferences import read_preferences
-from assay.chat.scoring.question import Question
 from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError

@@ -16,7 +16,7 @@ def store_ahead(address: str | None, *, is_used: bool) -> Iterator[StoreProcess 
 
     None if this process is not the command itself: other programs have most of it imported.
     """
-    from assay.chat.running.forking import is_command
+    from assay.chat.running.processes.forking import is_command
 
     if not (is_used and is_command()):
         yield None

@@ -26,8 +26,8 @@ from assay.errors import RunInterruptedError, UsageError
 from assay.extras import check_extras
 
 if TYPE_CHECKING:
-    from assay.chat.running.ahead import Ahead
     from assay.chat.running.experiment import Experiment
+    from assay.chat.running.processes.ahead import Ahead
     from assay.chat.scoring.scores import Scores
     from assay.engines.ray import RayEngine
     from assay.result import Result
@@ -228,7 +228,7 @@ def run(
 
     Every finished turn is stored within half a second. Ctrl-C stops cleanly, and --resume continues from there.
     """
-    from assay.chat.running.ahead import started_ahead
+    from assay.chat.running.processes.ahead import started_ahead
 
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
     gate = _gate(fail_on, require)

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.robustness import is_acceptable
+from assay.chat.scoring.outcomes.robustness import is_acceptable
 from assay.chat.scoring.scores import Scores
 from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART, ROBUSTNESS
 from assay.types import Floats

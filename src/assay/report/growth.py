@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.growth import growth_of
+from assay.chat.scoring.outcomes.growth import growth_of
 from assay.chat.scoring.scores import Scores
 from assay.types import Estimate
 

@@ -155,9 +155,9 @@ class ExperimentResult(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        from assay.chat.scoring.growth import growth_of
-        from assay.chat.scoring.interruption_matrix import interruptions_json
-        from assay.chat.scoring.quirk_matrix import quirks_json
+        from assay.chat.scoring.outcomes.growth import growth_of
+        from assay.chat.scoring.outcomes.interruption_matrix import interruptions_json
+        from assay.chat.scoring.outcomes.quirk_matrix import quirks_json
         from assay.compare.overall import overall
 
         found = self.skill()

@@ -26,7 +26,7 @@ from assay.runs.machine import command_line
 from assay.runs.planning import PriceChoice, plan_experiment
 
 if TYPE_CHECKING:
-    from assay.chat.running.ahead import Ahead
+    from assay.chat.running.processes.ahead import Ahead
     from assay.chat.scoring.metric import Metric
     from assay.chat.suites import Suite
     from assay.engines.ray import RayEngine

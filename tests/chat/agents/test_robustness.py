@@ -13,14 +13,14 @@ from dataclasses import replace
 import pytest
 
 from assay.chat.agents import AGENTS, Limits
-from assay.chat.running.host import LocalHost
+from assay.chat.running.hosts.host import LocalHost
 from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import LocalScorer
 from assay.chat.running.sinks import MemorySink
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer
-from assay.chat.scoring.interruption_matrix import InterruptionCell, interruption_matrix
-from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix
+from assay.chat.scoring.outcomes.interruption_matrix import InterruptionCell, interruption_matrix
+from assay.chat.scoring.outcomes.quirk_matrix import QuirkCell, quirk_matrix
 from assay.chat.scoring.scores import Scores
 from assay.runs import plan_experiment
 

@@ -15,7 +15,7 @@ from assay.chat.agents import Limits
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.prices import ModelPrice, listed_price, prices_of
 from assay.chat.running.budget import Budget
-from assay.chat.running.host import LocalHost
+from assay.chat.running.hosts.host import LocalHost
 from assay.chat.running.runner import Runner
 from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.trials import Pace

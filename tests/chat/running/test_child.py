@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.chat.running.child import ChildProcess
+from assay.chat.running.processes.child import ChildProcess
 
 MODULE = """
 import os, signal, subprocess, sys

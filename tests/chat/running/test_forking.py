@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.chat.running.test_function_costs import HEAVY
 
-from assay.chat.running.forking import can_fork
+from assay.chat.running.processes.forking import can_fork
 
 _MODULE = """
 import atexit, json, multiprocessing, os, sys, threading
@@ -107,6 +107,6 @@ def test_a_function_that_ends_its_process_fails_alone(played: tuple[Path, dict[s
 
 def test_other_programs_are_not_copied() -> None:
     assert not can_fork()
-    code = "from assay.chat.running.forking import can_fork; print(can_fork())"
+    code = "from assay.chat.running.processes.forking import can_fork; print(can_fork())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

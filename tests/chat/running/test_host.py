@@ -17,10 +17,10 @@ import pytest
 
 from assay.chat.agents import Setup
 from assay.chat.agents.spec import AgentSpec
-from assay.chat.running import host as hosts_module
-from assay.chat.running.child import ChildProcess
 from assay.chat.running.conversation import Job, PlayedTurn
-from assay.chat.running.host import CrashedError, ProcessHost, RefusedError
+from assay.chat.running.hosts import host as hosts_module
+from assay.chat.running.hosts.host import CrashedError, ProcessHost, RefusedError
+from assay.chat.running.processes.child import ChildProcess
 from assay.chat.running.runner import Runner
 from assay.chat.running.sinks import MemorySink
 from assay.chat.running.trials import Pace
@@ -199,7 +199,7 @@ def test_a_worker_that_is_busy_ends_when_its_runner_is_killed(tmp_path: Path) ->
     code = (
         "import asyncio, sys\n"
         "from assay.chat.agents.spec import AgentSpec\n"
-        "from assay.chat.running.host import ProcessHost\n"
+        "from assay.chat.running.hosts.host import ProcessHost\n"
         "sys.path.append('tests/chat/running')\n"
         "from test_host import NOWHERE, job\n"
         "async def main():\n"

@@ -6,7 +6,7 @@ import pytest
 
 from assay.chat import run
 from assay.chat.agents import AGENTS
-from assay.chat.running.persona import PersonaUser
+from assay.chat.running.users.persona import PersonaUser
 from assay.chat.suites import load_suite, read_suite
 from assay.chat.yamlfile import parse_yaml
 from assay.errors import SourceError

@@ -11,7 +11,7 @@ import pytest
 from assay.chat.agents import Reply
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn, play
-from assay.chat.running.host import CrashedError
+from assay.chat.running.hosts.host import CrashedError
 from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import LocalScorer
 from assay.chat.running.sinks import MemorySink

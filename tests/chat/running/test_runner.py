@@ -12,7 +12,7 @@ import pytest
 
 from assay.chat.agents import Setup
 from assay.chat.agents.function import FunctionAgent
-from assay.chat.running.host import LocalHost
+from assay.chat.running.hosts.host import LocalHost
 from assay.chat.running.runner import Runner
 from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.trials import Pace, plan

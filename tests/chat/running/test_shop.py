@@ -9,7 +9,7 @@ import pytest
 
 from assay.chat import run
 from assay.chat.agents import AGENTS
-from assay.chat.running.shopper import ShopperUser
+from assay.chat.running.users.shopper import ShopperUser
 from assay.chat.suites import load_suite, read_suite
 from assay.chat.world.scripted import ScriptedModel, Skill
 from assay.chat.world.shop import SHOP, Shop, cancel_order, list_orders, place_order, search_products, shopping_as

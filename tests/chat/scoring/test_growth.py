@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.growth import growth_of
+from assay.chat.scoring.outcomes.growth import growth_of
 from assay.chat.suites import load_suite
 
 

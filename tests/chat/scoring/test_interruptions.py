@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.interruption_matrix import interruption_matrix, interruptions_json
-from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord, after_hang_up, history_flaws, user_texts
+from assay.chat.scoring.outcomes.interruption_matrix import interruption_matrix, interruptions_json
+from assay.chat.scoring.outcomes.interruptions import (
+    ConsentRecord,
+    HangUpRecord,
+    after_hang_up,
+    history_flaws,
+    user_texts,
+)
 from assay.chat.scoring.passing import interrupted_checks
 from assay.chat.scoring.scores import Scores
 from assay.chat.scoring.tallies import tallies_of

@@ -9,9 +9,9 @@ import pytest
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, FailedCheck, Record
-from assay.chat.scoring.quirk_matrix import quirk_matrix, quirk_summaries, quirks_json
-from assay.chat.scoring.quirk_turns import broken_turn, with_outcome
-from assay.chat.scoring.robustness import (
+from assay.chat.scoring.outcomes.quirk_matrix import quirk_matrix, quirk_summaries, quirks_json
+from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_outcome
+from assay.chat.scoring.outcomes.robustness import (
     OUTCOMES,
     QuirkOutcome,
     is_acceptable,

@@ -13,7 +13,7 @@ from assay.chat.agents import Limits
 from assay.chat.running.environment import Environment
 from assay.chat.running.experiment import PaceOptions
 from assay.chat.running.trials import Pace
-from assay.chat.scoring.robustness import OUTCOMES
+from assay.chat.scoring.outcomes.robustness import OUTCOMES
 from assay.chat.suites import load_suite
 from assay.chat.world.quirks import QUIRKS, Quirk
 from assay.errors import AssayError

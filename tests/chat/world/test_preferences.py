@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.chat import ChatbotEvaluator
 from assay.chat.domains.weather import DOMAIN
-from assay.chat.scoring.preferences import read_preferences
+from assay.chat.scoring.context.preferences import read_preferences
 from assay.chat.world.preferences import INSIGHTS, Preferences, flags, parse_preferences
 from assay.errors import SourceError
 

@@ -17,8 +17,8 @@ from assay.chat.agents import Limits, Setup
 from assay.chat.load.canaries import Canaries
 from assay.chat.load.plan import LoadPlan
 from assay.chat.load.results import AgentLoad, LoadStep
-from assay.chat.running.child import ChildProcess
 from assay.chat.running.environment import Environment
+from assay.chat.running.processes.child import ChildProcess
 from assay.chat.running.versions import interpreter_of
 
 if TYPE_CHECKING:

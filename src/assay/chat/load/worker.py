@@ -20,9 +20,9 @@ from assay.chat.agents import Reply, Setup
 from assay.chat.load.canaries import RECALL, Canaries, canaries_in
 from assay.chat.load.meters import PeakMemory, StallMeter, settled_bytes
 from assay.chat.load.plan import LoadPlan, PlannedStep
-from assay.chat.running.pipe import connect, end_with_parent
+from assay.chat.running.hosts.worker import OpenAgent, refusal_of
+from assay.chat.running.processes.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
-from assay.chat.running.worker import OpenAgent, refusal_of
 from assay.chat.world.situation import Situation
 from assay.redaction import hide
 

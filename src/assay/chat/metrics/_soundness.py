@@ -6,8 +6,8 @@ Without a ground truth nothing is known against an answer, and every rule keeps 
 from __future__ import annotations
 
 from assay.chat.metrics.accuracy import METRIC as ACCURACY
-from assay.chat.scoring.asked import unclaimed
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.asked import unclaimed
 from assay.chat.scoring.metric import Evidence, Finding
 
 # Rules of accuracy that fire on a claim that is wrong, or too wide or too many to say anything.

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from assay.chat.domains import Fact
 from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.quantities import Quantity
-from assay.chat.scoring.asked import dates_claimed, own_words
-from assay.chat.scoring.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.days import ANOTHER_DAY, PAST, PRESENT, day_name
-from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
-from assay.chat.scoring.truth import (
+from assay.chat.scoring.context.asked import dates_claimed, own_words
+from assay.chat.scoring.context.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
+from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
+from assay.chat.scoring.context.truth import (
     compare_states,
     crowded,
     states_on,
 )
+from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 # For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
 _EPSILON = 1e-9

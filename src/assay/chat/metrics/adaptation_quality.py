@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assay.chat.metrics._soundness import baseless_advice
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.truth import has_aspect
 from assay.chat.scoring.metric import Finding, Metric, Rule
-from assay.chat.scoring.truth import has_aspect
 
 
 def _no_preferences(context: ScoringContext) -> str | None:

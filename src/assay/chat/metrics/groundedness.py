@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.claims import FigureClaim
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.claims import FigureClaim
+from assay.chat.scoring.context.support import Sources
 from assay.chat.scoring.metric import Finding, Metric, Rule
-from assay.chat.scoring.support import Sources
 
 
 def _figures(context: ScoringContext) -> list[FigureClaim]:

@@ -20,9 +20,9 @@ from assay.chat.agents import Agent
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
 from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error
-from assay.chat.running.simulated_user import SimulatedUser
+from assay.chat.running.users.simulated_user import SimulatedUser
 from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
-from assay.chat.scoring.robustness import Breakdown
+from assay.chat.scoring.outcomes.robustness import Breakdown
 from assay.chat.transcript import ToolCall
 from assay.chat.world.shop import ORDERS, SHOP, shopping_as
 from assay.chat.world.situation import Situation
@@ -32,8 +32,8 @@ from assay.redaction import harmless_text, redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
-    from assay.chat.running.model_user import UserTokens
     from assay.chat.running.tracing import TurnSpans, TurnTracing
+    from assay.chat.running.users.model_user import UserTokens
     from assay.chat.world.preferences import Preferences
 
 _LONGEST_TEXT = 50_000

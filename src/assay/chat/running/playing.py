@@ -16,11 +16,11 @@ from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.baselines import BASELINES, baselines_of
 from assay.chat.domains import DOMAINS
-from assay.chat.running.ahead import Ahead
-from assay.chat.running.baseline_host import BaselineHost
 from assay.chat.running.budget import Budget
 from assay.chat.running.environment import Reach
-from assay.chat.running.host import Host, LocalHost, ProcessHost
+from assay.chat.running.hosts.baseline_host import BaselineHost
+from assay.chat.running.hosts.host import Host, LocalHost, ProcessHost
+from assay.chat.running.processes.ahead import Ahead
 from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
 from assay.chat.running.sinks import AgentsFirst, Progress, Sink
@@ -191,7 +191,7 @@ class Playing:
 
     def _on_nodes(self, agent: AgentSpec, services: Services, cluster: RayEngine) -> Host:
         """An agent on the nodes of a cluster; each process has a core to itself if there are enough."""
-        from assay.chat.running.on_nodes import NodeHost
+        from assay.chat.running.hosts.on_nodes import NodeHost
 
         of = self._experiment
         processes = min(of.pace.concurrency, of.pace.jobs)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
-from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
+from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.world.hang_up import HOLD_SECONDS, HangUp
 from assay.json_safe import whole_text
 from assay.redaction import redacted

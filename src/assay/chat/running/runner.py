@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.prices import ModelPrice
-from assay.chat.running.baseline_host import BaselineHost
 from assay.chat.running.budget import Budget
 from assay.chat.running.conversation import Job
-from assay.chat.running.host import CrashedError, Host, QueueingHost, RefusedError
+from assay.chat.running.hosts.baseline_host import BaselineHost
+from assay.chat.running.hosts.host import CrashedError, Host, QueueingHost, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation, Unscored
 from assay.chat.running.scoring_process import LocalScorer, Scorer
 from assay.chat.running.sinks import Progress, Sink

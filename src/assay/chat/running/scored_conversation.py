@@ -18,9 +18,9 @@ from assay.chat.running.scoring_worker import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.applicability import expectations_of
+from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_reactions
+from assay.chat.scoring.outcomes.robustness import Breakdown
 from assay.chat.scoring.passing import interrupted_checks
-from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
-from assay.chat.scoring.robustness import Breakdown
 from assay.chat.suites import ScenarioTurn
 from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.shop import ORDERS, SHOP_DOMAIN

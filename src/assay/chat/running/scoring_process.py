@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.ahead import start_scoring
-from assay.chat.running.forking import Forked
+from assay.chat.running.processes.ahead import start_scoring
+from assay.chat.running.processes.forking import Forked
 from assay.chat.running.scoring_worker import MESSAGE_SIZE, ScoredTurn, UnscoredTurn
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
@@ -24,7 +24,7 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import Record
-    from assay.chat.scoring.robustness import QuirkOutcome
+    from assay.chat.scoring.outcomes.robustness import QuirkOutcome
     from assay.chat.transcript import Transcript
 
 # Conversations that may wait to be scored: enough to keep both processes busy, and scored within half a second.

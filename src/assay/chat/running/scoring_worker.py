@@ -22,7 +22,7 @@ from assay.redaction import redacted
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import FailedCheck, Record
     from assay.chat.scoring.metric import Entry
-    from assay.chat.scoring.robustness import QuirkOutcome
+    from assay.chat.scoring.outcomes.robustness import QuirkOutcome
     from assay.chat.transcript import Transcript
 
 MESSAGE_SIZE = struct.Struct("<Q")

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.running.conversation import Job
-from assay.chat.running.host import CrashedError, Host, RefusedError
+from assay.chat.running.hosts.host import CrashedError, Host, RefusedError
 from assay.chat.world.situation import Situation
 
 if TYPE_CHECKING:

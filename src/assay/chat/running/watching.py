@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.scoring.interruptions import after_hang_up, history_flaws, user_texts
+from assay.chat.scoring.outcomes.interruptions import after_hang_up, history_flaws, user_texts
 
 if TYPE_CHECKING:
     from assay.chat.running.conversation import Job, PlayedTurn

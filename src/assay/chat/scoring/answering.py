@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.evaluator import uncollected
 from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.outcomes.quirk_turns import with_outcome
+from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_of
 from assay.chat.scoring.passing import failed_checks
-from assay.chat.scoring.quirk_turns import with_outcome
-from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
 
 if TYPE_CHECKING:
     from assay.chat.evaluator import ChatbotEvaluator

@@ -13,9 +13,9 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.metric import Entry, Evidence
-from assay.chat.scoring.robustness import Breakdown, QuirkOutcome
+from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
+from assay.chat.scoring.outcomes.robustness import Breakdown, QuirkOutcome
 from assay.chat.transcript import ToolCall
 from assay.json_safe import json_safe
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from assay.chat.checks import Check
 from assay.chat.reading.visible import visible_part
 from assay.chat.scoring.answers import FailedCheck, Record
-from assay.chat.scoring.asked import unclaimed
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
+from assay.chat.scoring.context.asked import unclaimed
 from assay.chat.scoring.metric import Entry, Evidence
+from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.transcript import Turn
 from assay.plural import counted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
-from assay.chat.scoring.interruption_matrix import decision_is_known, goes_on_whole, is_disturbed
-from assay.chat.scoring.robustness import is_acceptable, works_afterwards
+from assay.chat.scoring.outcomes.interruption_matrix import decision_is_known, goes_on_whole, is_disturbed
+from assay.chat.scoring.outcomes.robustness import is_acceptable, works_afterwards
 from assay.chat.scoring.scores import trials_of
 from assay.chat.scoring.table import ScoreTable
 from assay.types import Case, Distribution, State

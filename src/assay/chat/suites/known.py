@@ -69,7 +69,7 @@ class _Names:
         return self._read
 
     def preferences(self, given: Mapping[str, Any] | None, at: Steps) -> Iterator[PydanticCustomError]:
-        from assay.chat.scoring.preferences import read_preferences
+        from assay.chat.scoring.context.preferences import read_preferences
 
         known = [*self._domain.preferences, *self._domain.other_preferences]
         for name, value in (given or {}).items() if known else ():

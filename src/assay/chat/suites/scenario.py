@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from assay.chat.running.persona import DECIDES, can_be_told
+from assay.chat.running.users.persona import DECIDES, can_be_told
 from assay.chat.scoring.metric import METRICS
-from assay.chat.scoring.robustness import QuirkOutcome
+from assay.chat.scoring.outcomes.robustness import QuirkOutcome
 from assay.chat.suites.fields import (
     DomainName,
     ExpectedCall,

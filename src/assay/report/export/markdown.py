@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.chat.scoring.interruption_matrix import interruption_matrix
-from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.interruption_matrix import interruption_matrix
+from assay.chat.scoring.outcomes.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_summaries
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
 from assay.compare.costs import costs_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.chat.scoring.interruption_matrix import InterruptionCell, interruption_matrix
+from assay.chat.scoring.outcomes.interruption_matrix import InterruptionCell, interruption_matrix
 from assay.chat.scoring.scores import Scores
 from assay.report.terminal import plain
 from assay.report.terminal.robustness import beside, chunks

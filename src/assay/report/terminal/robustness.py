@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix, quirk_summaries
-from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
+from assay.chat.scoring.outcomes.quirk_matrix import QuirkCell, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
 from assay.report.terminal import plain, plain_table

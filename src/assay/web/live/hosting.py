@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
     from assay.chat.prices import ModelPrice
     from assay.chat.running.environment import Environment, Services
-    from assay.chat.running.host import ProcessHost
+    from assay.chat.running.hosts.host import ProcessHost
 
 # Ctrl-C ends the server within two seconds; a worker that is stuck ends when it sees that its parent is gone.
 _SECONDS_TO_CLOSE = 0.8
@@ -93,7 +93,7 @@ class LiveAgents:
 
     async def host(self, name: str) -> ProcessHost:
         """The agent of this name, opened if it is not open yet."""
-        from assay.chat.running.host import ProcessHost
+        from assay.chat.running.hosts.host import ProcessHost
 
         specs = self.specs()
         if name not in specs:

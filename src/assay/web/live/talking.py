@@ -16,7 +16,7 @@ from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn
-from assay.chat.running.host import CrashedError, RefusedError
+from assay.chat.running.hosts.host import CrashedError, RefusedError
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.transcript import Transcript, Turn

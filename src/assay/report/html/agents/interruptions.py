@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.interruption_matrix import InterruptionCell, interruption_matrix
+from assay.chat.scoring.outcomes.interruption_matrix import InterruptionCell, interruption_matrix
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
 from assay.report.html.agents.matrix import CellAddress

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, QuirkCell, QuirkRow, quirk_matrix, quirk_summaries
-from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
+from assay.chat.scoring.outcomes.quirk_matrix import OUTCOME_WORDS, QuirkCell, QuirkRow, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
 from assay.report.html.agents.matrix import CellAddress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.scoring.answers import Record
-from assay.chat.scoring.robustness import OUTCOMES
+from assay.chat.scoring.outcomes.robustness import OUTCOMES
 from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from assay.chat.reading.places import words_of
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.truth import states_in
 from assay.chat.scoring.metric import TextSpan
-from assay.chat.scoring.truth import states_in
 
 
 def unclaimed(context: ScoringContext) -> str | None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from assay.chat.domains import Domain, Truth
 from assay.chat.reading.text import Mention, Reader, Reading
-from assay.chat.scoring.days import PAST, PRESENT, Calendar
+from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
+from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.once import once
-from assay.chat.scoring.places import Subjects
 
 
 class Question:

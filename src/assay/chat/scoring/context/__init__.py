@@ -15,7 +15,7 @@ from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
-from assay.chat.scoring.claims import (
+from assay.chat.scoring.context.claims import (
     FigureClaim,
     StateClaim,
     Where,
@@ -25,14 +25,14 @@ from assay.chat.scoring.claims import (
     state_claims,
     yes_or_no,
 )
-from assay.chat.scoring.days import Calendar, ResponseDays
+from assay.chat.scoring.context.days import Calendar, ResponseDays
+from assay.chat.scoring.context.places import Subjects
+from assay.chat.scoring.context.question import Question, asks_of_place
+from assay.chat.scoring.context.quotations import quoted_tokens
+from assay.chat.scoring.context.truth import StateSets, asked_claims, comparable, compare_states, true_states
 from assay.chat.scoring.metric import Entry
 from assay.chat.scoring.once import once
-from assay.chat.scoring.places import Subjects
-from assay.chat.scoring.question import Question, asks_of_place
-from assay.chat.scoring.quotations import quoted_tokens
 from assay.chat.scoring.trajectory import Trajectory
-from assay.chat.scoring.truth import StateSets, asked_claims, comparable, compare_states, true_states
 from assay.chat.transcript import ToolCall
 
 _Found = TypeVar("_Found", Mention, Quantity)

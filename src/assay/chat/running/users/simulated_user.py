@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from assay.chat.running.persona import PersonaUser, wordings_of
-from assay.chat.running.shopper import ShopperUser
+from assay.chat.running.users.persona import PersonaUser, wordings_of
+from assay.chat.running.users.shopper import ShopperUser
 from assay.chat.world.shop import ORDERS
 
 if TYPE_CHECKING:
-    from assay.chat.running.model_user import ModelUser, UserTokens
+    from assay.chat.running.users.model_user import ModelUser, UserTokens
 
 
 class ScriptedUser(Protocol):
@@ -38,7 +38,7 @@ class SimulatedUser:
         if persona.get("model") is None:
             self._by_rules = scripted_user(persona)
             return
-        from assay.chat.running.model_user import ModelUser
+        from assay.chat.running.users.model_user import ModelUser
 
         seed, key = persona["seed"], persona["key"]
         name, url = persona["model"]["name"], persona["model"]["url"]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from assay.chat.running.conversation import Job, PlayedTurn
-from assay.chat.running.simulated_user import scripted_user
+from assay.chat.running.users.simulated_user import scripted_user
 from assay.chat.scoring.answers import Record
 from assay.chat.world.shop import ORDERS
 from assay.json_safe import json_safe, whole_text

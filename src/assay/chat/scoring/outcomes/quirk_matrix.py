@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from assay.chat.scoring.answers import Answer
-from assay.chat.scoring.robustness import (
+from assay.chat.scoring.outcomes.robustness import (
     OUTCOMES,
     QuirkOutcome,
     is_acceptable,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.chat.running.forking import Forked, can_fork, fork
+from assay.chat.running.processes.forking import Forked, can_fork, fork
 
 # Bytes of a suite that has more than enough turns for a process of their own, with baselines; most have fewer.
 _LARGE_SUITE = 16_000
@@ -35,7 +35,7 @@ class Ahead:
         """Start processes for agents that are named as functions, NAME=module:function."""
         functions = sum(":" in one and "://" not in one for one in agents.split(","))
         if functions and can_fork():
-            from assay.chat.running.worker import play_conversations
+            from assay.chat.running.hosts.worker import play_conversations
 
             self._workers = [fork(play_conversations) for _ in range(min(functions, _MOST_WORKERS))]
             self._free = self._workers[:]

@@ -14,16 +14,16 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.running.child import ChildProcess, ForkedProcess
 from assay.chat.running.conversation import Job, PlayedTurn, play
+from assay.chat.running.hosts.worker import OpenAgent, uses_model
+from assay.chat.running.processes.child import ChildProcess, ForkedProcess
 from assay.chat.running.reception import describe_error
-from assay.chat.running.worker import OpenAgent, uses_model
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
-    from assay.chat.running.forking import Forked
+    from assay.chat.running.processes.forking import Forked
     from assay.chat.running.tracing import TurnTracing
 
 SetupChoice = Setup | Callable[[bool], Setup]
@@ -294,7 +294,7 @@ class ProcessHost:
 
 async def launched(spec: AgentSpec) -> ChildProcess:
     """The worker process of an agent, on this machine."""
-    return await ChildProcess.started("assay.chat.running.worker", await _interpreter(spec))
+    return await ChildProcess.started("assay.chat.running.hosts.worker", await _interpreter(spec))
 
 
 async def _interpreter(spec: AgentSpec) -> str:

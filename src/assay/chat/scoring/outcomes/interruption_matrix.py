@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
+from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.scores import Scores
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from assay.chat.running.descendants import adopt_orphans
+from assay.chat.running.processes.descendants import adopt_orphans
 
 # Seconds between two checks of whether the process that started this one still exists.
 _LOOK_EVERY = 1.0

@@ -1,4 +1,4 @@
-"""An agent in a separate process: `python -m assay.chat.running.worker`, which reads and writes JSON lines.
+"""An agent in a separate process: `python -m assay.chat.running.hosts.worker`, which reads and writes JSON lines.
 
 A crash, an exit or an endless loop of one agent then affects that agent only, its imports do not slow down other
 agents, and every span of the process is its own. The first line says what to build; each further line is a
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, is_cancelled, play
-from assay.chat.running.pipe import connect, end_with_parent
+from assay.chat.running.processes.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
 from assay.chat.world.shop import SHOP
 from assay.errors import AssayError, MissingExtraError

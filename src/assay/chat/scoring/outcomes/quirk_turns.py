@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.chat.scoring.answers import FailedCheck, Record
-from assay.chat.scoring.robustness import DEFAULT_WORST, QuirkOutcome, is_acceptable, outcome_of, reactions
+from assay.chat.scoring.outcomes.robustness import DEFAULT_WORST, QuirkOutcome, is_acceptable, outcome_of, reactions
 from assay.chat.transcript import ToolCall
 
 _LONGEST_REASON = 300

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
-from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim, StateClaim
-from assay.chat.scoring.days import PAST, PRESENT, is_later
+from assay.chat.scoring.context.claims import NOT_COMPARED, FigureClaim, StateClaim
+from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext

@@ -20,11 +20,11 @@ from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reader
-from assay.chat.scoring.claims import FigureClaim
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.days import PAST, PRESENT, is_later
-from assay.chat.scoring.places import is_one_of
-from assay.chat.scoring.question import Question
+from assay.chat.scoring.context.claims import FigureClaim
+from assay.chat.scoring.context.days import PAST, PRESENT, is_later
+from assay.chat.scoring.context.places import is_one_of
+from assay.chat.scoring.context.question import Question
 from assay.chat.transcript import ToolCall
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)

@@ -17,9 +17,9 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from assay import __version__
-from assay.chat.running.child import ChildProcess
 from assay.chat.running.conversation import Job, PlayedTurn
-from assay.chat.running.host import SECONDS_TO_OPEN, ProcessHost, RefusedError, SetupChoice, launched
+from assay.chat.running.hosts.host import SECONDS_TO_OPEN, ProcessHost, RefusedError, SetupChoice, launched
+from assay.chat.running.processes.child import ChildProcess
 from assay.errors import AssayError
 
 if TYPE_CHECKING:

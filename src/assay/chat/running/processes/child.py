@@ -16,8 +16,8 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
-from assay.chat.running.descendants import Descendant, descendants
-from assay.chat.running.forking import Forked
+from assay.chat.running.processes.descendants import Descendant, descendants
+from assay.chat.running.processes.forking import Forked
 from assay.redaction import redacted
 
 _SECONDS_TO_CLOSE = 5.0
