@@ -32,7 +32,7 @@ def test_a_run_is_planned_and_its_processes_start_before_the_store_and_numpy_are
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("module", ["worker", "scoring_worker"])
+@pytest.mark.parametrize("module", ["hosts.worker", "scoring_worker"])
 def test_processes_of_a_run_import_neither_numpy_nor_the_store(module: str) -> None:
     program = (
         f"import sys, assay.chat.running.{module}; print([m for m in ('numpy', 'sqlalchemy') if m in sys.modules])"
