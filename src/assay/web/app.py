@@ -239,28 +239,27 @@ def _saved(site: Site, request: Request) -> Response:
 
 def _page(site: Site, page: _Page, *, is_kept: bool) -> _Endpoint:
     """An endpoint that renders a page, or sends it as it was last rendered if nothing has changed since."""
-
-    def render(site: Site, request: Request) -> Response:
-        if not is_kept:
-            return page_response(page(site, request), request)
-        here, mark = address_of(request), site.mark()
-        found = site.kept.find(here, mark)
-        if found is not None:
-            return HTMLResponse(found)
-        response = page_response(page(site, request), request)
-        if is_shown(response):
-            site.kept.keep(here, mark, bytes(response.body))
-        return response
-
-    rendered = _thread(site, render)
+    if not is_kept:
+        return _thread(site, lambda given, request: page_response(page(given, request), request))
 
     async def endpoint(request: Request) -> Response:
-        # Found without changing to another thread, if asking for the mark keeps nobody waiting.
-        if is_kept and site.watch.is_instant:
-            found = site.kept.find(address_of(request), site.mark())
+        async with asyncio.timeout(SECONDS_FOR_A_PAGE):
+            here, mark = address_of(request), await site.mark()
+            found = site.kept.find(here, mark)
             if found is not None:
                 return HTMLResponse(found)
-        return await rendered(request)
+
+            def render(given: Site, request: Request) -> Response:
+                # Rendered for someone else while this request waited for a thread.
+                found = given.kept.find(here, mark)
+                if found is not None:
+                    return HTMLResponse(found)
+                response = page_response(page(given, request), request)
+                if is_shown(response):
+                    given.kept.keep(here, mark, bytes(response.body))
+                return response
+
+            return await _rendered(site, render, request)
 
     return endpoint
 
@@ -272,15 +271,19 @@ def _data(site: Site, handle: Callable[[Site, Request], Any]) -> _Endpoint:
 def _thread(site: Site, make: Callable[[Site, Request], Response]) -> _Endpoint:
     """An endpoint that computes its response in a thread, within the time limit for a page."""
 
-    def made(request: Request) -> Response:
+    async def endpoint(request: Request) -> Response:
+        async with asyncio.timeout(SECONDS_FOR_A_PAGE):
+            return await _rendered(site, make, request)
+
+    return endpoint
+
+
+async def _rendered(site: Site, make: Callable[[Site, Request], Response], request: Request) -> Response:
+    def made() -> Response:
         with site.store.one_reading():
             return make(site, request)
 
-    async def endpoint(request: Request) -> Response:
-        async with asyncio.timeout(SECONDS_FOR_A_PAGE):
-            return await to_thread.run_sync(made, request, limiter=site.threads)
-
-    return endpoint
+    return await to_thread.run_sync(made, limiter=site.threads)
 
 
 def _static(request: Request) -> Response:

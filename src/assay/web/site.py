@@ -17,9 +17,10 @@ from assay.runs.background import StartedRuns
 from assay.runs.results import rebuilt
 from assay.runs.summaries import RunSummary, summaries_of
 from assay.store.store import Store
-from assay.store.watching import StoreWatch
+from assay.store.watching import Mark, StoreWatch
 from assay.web.kept_pages import KeptPages
 from assay.web.recent import Recent
+from assay.web.shared_answer import SharedAnswer
 from assay.web.shell import View
 
 if TYPE_CHECKING:
@@ -104,10 +105,14 @@ class Site:
         """Tells whether the store has changed."""
         return StoreWatch(self.store)
 
-    def mark(self) -> Hashable:
+    async def mark(self) -> Hashable:
         """Differs after every change of what pages about runs show; None if that cannot be told."""
-        of_store = self.watch.mark()
+        of_store = self.watch.mark() if self.watch.is_instant else await self._shared_mark.now()
         return None if of_store is None else (of_store, self.started.state)
+
+    @cached_property
+    def _shared_mark(self) -> SharedAnswer[Mark | None]:
+        return SharedAnswer(self.watch.mark)
 
     @cached_property
     def timelines(self) -> Timelines:
