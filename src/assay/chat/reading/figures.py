@@ -9,14 +9,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
-from assay.chat.reading.numerals import DASHES, MINUS, Number, NumeralReader
+from assay.chat.reading.numerals import DASHES, MINUS, Number
 from assay.chat.reading.quantities import LONGEST_NUMBER, Quantity
 from assay.chat.reading.roles import RoleReader
+from assay.chat.reading.units import UnitReader
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
 
 _CENT = 0.01
+# "89 euros 5" does not say how many cents.
+_LEAST_CENTS = 10
+# A number is the figure before it in another unit if it differs by less than this: "15 °C or 59".
+_ROUNDED = 1.0
 
 
 class FigureReader:
@@ -43,8 +48,9 @@ class FigureReader:
         self.tolerances = [tuple(words.split()) for words in language.get("tolerance_words", ())]
         self.tolerance_openers = frozenset([words[0] for words in self.tolerances])
         self.before_tolerance = self.tolerance_openers | {",", "("}
-        self.bare_cents = bool(language.get("bare_cents", False))
         self.space_groups = bool(language.get("space_groups", False))
+        self.vigesimal = bool(language.get("vigesimal", False))
+        self.one_joins = frozenset(language.get("one_joins", ()))
         self.times: dict[str, float] = language.get("multipliers", {})
         self.decades: dict[str, int] = language.get("decades", {})
         self.decade_marks = frozenset(language.get("decade_marks", ()))
@@ -84,7 +90,7 @@ class FigureReader:
             self._roles.assign(reading)
 
 
-class _Parser(NumeralReader):
+class _Parser(UnitReader):
     def __init__(self, reading: Reading, grammar: FigureReader) -> None:
         super().__init__(reading, grammar)
         self.grammar: FigureReader = grammar
@@ -162,6 +168,8 @@ class _Parser(NumeralReader):
         joined = self.connector(number.first, last)
         if joined:
             other = self.number(joined)
+            if other is not None and unit is None and self.unit_before(number.first)[0] is not None:
+                return self.prefixed(number, other)
             if other is not None:
                 other_unit, other_last = self.unit_after(other.last)
                 same = unit is None or (other_unit is not None and other_unit.kind == unit.kind)
@@ -183,6 +191,18 @@ class _Parser(NumeralReader):
             number.first = start
         unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
+
+    def prefixed(self, number: Number, other: Number) -> int:
+        """Read a number with its unit before it, as a range if the next one ends it: '£60–65', '£60 to £65'."""
+        unit, number.first = self.unit_before(number.first)
+        assert unit is not None
+        own = self.unit_before(other.first)[0]
+        # "€89.90 – 4 left": a dash between spaces ends a range only if both ends have the unit.
+        is_glued = self.reading.starts[other.first] - self.reading.ends[number.last] <= 1
+        has_unit = own is not None and own.kind == unit.kind
+        if other.value > number.value and (has_unit or (is_glued and self.unit_after(other.last)[0] is None)):
+            return self.add(number, other, unit, unit, other.last)
+        return self.add(number, number, unit, unit, number.last)
 
     def widened_to(self, at: int) -> int:
         """Make the figure before token `at` a range if a tolerance follows: '15 °C ± 20'; return the index after it."""
@@ -231,11 +251,11 @@ class _Parser(NumeralReader):
             at = last + 1
             if at < len(tokens) and (tokens[at].text in self.grammar.and_ or tokens[at].text == ","):
                 at += 1
-            following = self.number(at) if at < len(tokens) and tokens[at].kind == "number" else None
+            following = self.number(at) if at < len(tokens) and tokens[at].is_number else None
             if following is None or following.first != at:
                 break
             smaller, smaller_last = self.unit_after(following.last, second=True)
-            if smaller is None and self.is_bare_cents(last, following.last):
+            if smaller is None and self.is_bare_cents(last, following):
                 number.value += following.value * _CENT
                 number.decimals = 2
                 return unit, following.last
@@ -248,16 +268,18 @@ class _Parser(NumeralReader):
             part, unit, last = following, smaller, smaller_last
         return unit, last
 
-    def is_bare_cents(self, unit: int, at: int) -> bool:
-        """Whether the number at token `at` is the cents of the price whose unit is token `unit`: 89€90."""
-        token = self.tokens[at]
-        if at != unit + 1 or len(token.raw) != 2 or not token.raw.isdecimal():
+    def is_bare_cents(self, unit: int, cents: Number) -> bool:
+        """Whether a number is the cents of the price whose unit is token `unit`: 89€90, eighty-nine euros ninety."""
+        token = self.tokens[cents.first]
+        if cents.first != unit + 1 or not (_LEAST_CENTS <= cents.value < 1 / _CENT):
+            return False
+        if token.kind == "number" and (len(token.raw) != 2 or not token.raw.isdecimal()):
             return False
         if not any(self.grammar.kinds[one.kind].prefix for one in self.tokens[unit].units):
             return False
-        is_glued = self.reading.starts[at] == self.reading.ends[unit]
-        is_end = at + 1 == len(self.tokens) or self.tokens[at + 1].kind != "word"
-        return is_glued or (self.grammar.bare_cents and is_end)
+        is_glued = self.reading.starts[cents.first] == self.reading.ends[unit]
+        after = self.tokens[cents.last + 1] if cents.last + 1 < len(self.tokens) else None
+        return is_glued or after is None or after.kind != "word" or after.text in self.grammar.after_other
 
     def decade(self, at: int) -> int:
         """Read 'the mid-teens', 'the low 20s' at token `at`; return the index after it, or 0 if nothing matches."""
@@ -327,46 +349,6 @@ class _Parser(NumeralReader):
         )
         return last + 1
 
-    def unit_after(self, last: int, *, second: bool = False) -> tuple[Unit | None, int]:
-        """The unit after token `last`, and its own last token; `second` if it may be a compound's second part."""
-        tokens = self.tokens
-        at = last + 1
-        if at + 1 < len(tokens) and tokens[at].text == "-":
-            at += tokens[at + 1].kind == "word"  # a 15-degree day
-        if at + 1 < len(tokens) and tokens[at].text in self.grammar.roughly:
-            at += 1  # 8-ish degrees
-        unit, unit_last = self.unit_at(at, last, second=second) if at < len(tokens) else (None, last)
-        return unit, unit_last if unit is not None else last
-
-    def unit_at(self, at: int, last: int | None = None, *, second: bool = False) -> tuple[Unit | None, int]:
-        """The unit at token `at`, and its last token; `last` is that of the number, if it is not the one before."""
-        tokens = self.tokens
-        token = tokens[at]
-        for unit in token.units:
-            written = unit.tokens
-            size = len(written)
-            if at + size > len(tokens) or (unit.second and not second):
-                continue
-            if unit.cased:
-                glued = self.reading.starts[at] == self.reading.ends[at - 1 if last is None else last]
-                if token.raw == written[0] or (glued and token.text == written[0].lower()):
-                    return unit, at
-            # A token has the units that its own text begins.
-            elif size == 1 or (tokens[at + 1].text == written[1] and (size == 2 or self.is_unit(unit, at))):
-                return unit, at + size - 1
-        return None, at
-
-    def is_unit(self, unit: Unit, at: int) -> bool:
-        """Whether a unit of several tokens is written at token `at`."""
-        return tuple([token.text for token in self.tokens[at : at + len(unit.tokens)]]) == unit.tokens
-
-    def unit_before(self, first: int) -> tuple[Unit | None, int]:
-        if first:
-            for unit in self.tokens[first - 1].units:
-                if len(unit.tokens) == 1 and self.grammar.kinds[unit.kind].prefix:
-                    return unit, first - 1
-        return None, first
-
     def unit_of_pair(self, number: Number) -> Unit | None:
         """The unit of the second of two figures with a slash between them, if they can be a high and a low: 9/1 °C."""
         at = number.last + 2
@@ -409,10 +391,18 @@ class _Parser(NumeralReader):
             return None
         following = tokens[number.last + 1 : number.last + 2]
         if not following or following[0].kind != "word":
-            return known[-1].unit
+            return self.restated_in(number, known[-1])
         # "€24.50, or 3 for €60": what follows the small word is the price of so many.
         beyond = any(one.is_number or one.units for one in tokens[number.last + 2 : number.last + 3])
-        return None if beyond or following[0].text not in grammar.after_other else known[-1].unit
+        return None if beyond or following[0].text not in grammar.after_other else self.restated_in(number, known[-1])
+
+    def restated_in(self, number: Number, figure: Quantity) -> Unit:
+        """The unit in which a number repeats a figure: the 59 of '15 °C or 59' is in °F; else the figure's own."""
+        for name, how in self.grammar.kinds[figure.kind].units.items():
+            unit = Unit((), figure.kind, name, how["zero"], how["times"], how["over"], cased=False)
+            if name != figure.unit.name and abs(unit.convert(number.value) - figure.high) < _ROUNDED:
+                return unit
+        return figure.unit
 
     def connector(self, first: int, last: int) -> int:
         """The index of the second number of a range whose first ends at `last`; 0 if there is none."""
@@ -433,6 +423,8 @@ class _Parser(NumeralReader):
         at += 1
         if at < len(tokens) and (tokens[at].text in MINUS or tokens[at].text in self.grammar.before):
             at += 1
+        elif at + 1 < len(tokens) and any(self.grammar.kinds[unit.kind].prefix for unit in tokens[at].units):
+            at += 1  # "£60 to £65"
         if at < len(tokens) and (tokens[at].kind == "number" or tokens[at].value is not None):
             return at
         return 0

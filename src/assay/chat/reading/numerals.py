@@ -16,6 +16,8 @@ DASHES = frozenset("-–—−‑")
 """Marks that stand between two numbers or parts of a number."""
 MINUS = frozenset("-−–‑")
 """Those of them that are also signs."""
+# What follows "et" in a number: vingt et un, soixante et onze.
+_ONES = (1.0, 11.0)
 _GROUP = re.compile(r"\d{3}(?:,\d+)?")
 
 
@@ -28,6 +30,10 @@ class Numerals(Protocol):
     """Multipliers after a number."""
     decimal_comma: bool
     space_groups: bool
+    vigesimal: bool
+    """Whether numbers are counted in twenties: quatre-vingt-dix-sept."""
+    one_joins: frozenset[str]
+    """Words before the one of twenty-one: vingt et un."""
 
 
 @dataclass(slots=True)
@@ -113,20 +119,33 @@ class NumeralReader:
         return at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
 
     def number_words(self, at: int) -> tuple[float, int, int]:
-        """Value, decimals and last token of a number in words: twenty-five, one hundred and five."""
-        total, last = float(self.tokens[at].value or 0), at
-        while last + 1 < len(self.tokens):
-            step = 2 if self.tokens[last + 1].text in DASHES and last + 2 < len(self.tokens) else 1
-            value = self.tokens[last + step].value
-            if value is None:
+        """Value, decimals and last token of a number in words: twenty-five, one hundred five, quatre-vingt-dix."""
+        tokens, numerals = self.tokens, self.numerals
+        total, last = float(tokens[at].value or 0), at
+        while last + 1 < len(tokens):
+            joint = tokens[last + 1].text
+            is_joint = joint in DASHES or joint in numerals.one_joins
+            step = 2 if is_joint and last + 2 < len(tokens) else 1
+            value = tokens[last + step].value
+            if value is None or (step == 2 and joint in numerals.one_joins and value not in _ONES):
                 break
-            if value == 100 and 0 < total < 10:
-                total *= 100
-            elif (20 <= total < 100 and total % 10 == 0 and 0 < value < 10) or (
-                total >= 100 and total % 100 == 0 and 0 < value < 100
-            ):
-                total += value
-            else:
+            joined = _joined(total, value, vigesimal=numerals.vigesimal)
+            if joined is None:
                 break
-            last += step
+            total, last = joined, last + step
         return total, 0, last
+
+
+def _joined(total: float, value: float, *, vigesimal: bool) -> float | None:
+    """The number that another number word makes of one; None if it is a number of its own."""
+    tens = total % 100
+    if value == 100 and 0 < total < 10:
+        return total * 100
+    if (tens >= 20 and tens % 10 == 0 and 0 < value < 10) or (total >= 100 and tens == 0 and 0 < value < 100):
+        return total + value
+    if not vigesimal:
+        return None
+    if tens == 4 and value == 20:  # quatre-vingt
+        return total - tens + tens * value
+    teens = tens in (60, 80) and 10 <= value < 20  # soixante-quinze
+    return total + value if teens or (tens == 10 and value in (7, 8, 9)) or (tens in (70, 90) and value < 10) else None
