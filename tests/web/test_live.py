@@ -16,8 +16,10 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.report.agent_scores import scores
 from tests.report.browser import Browser
 from tests.web.accessibility import violations
+from tests.web.conftest import experiment
 from tests.web.test_browser import opened
 
 from assay.chat import run
@@ -26,7 +28,7 @@ from assay.chat.suites import Suite, load_suite
 from assay.errors import UsageError
 from assay.runs import load, load_answers, open_store
 from assay.web.live.hosting import LiveAgents, checked_choice
-from assay.web.live.keeping import finish_run, keep_scenario, store_turn
+from assay.web.live.keeping import finish_run, finish_stored_run, keep_scenario, store_turn
 from assay.web.live.routes import Live, _text
 from assay.web.live.talking import LiveTalk, city_in, known_from
 from assay.web.site import Site
@@ -94,7 +96,7 @@ def test_agents_are_opened_before_the_first_message(monkeypatch: pytest.MonkeyPa
     async def main() -> None:
         agents = LiveAgents([*BOTS, AgentSpec(name="absent", function="tests.web.no_such_bot:answer")])
         agents.prepare(["first", "absent"])
-        await asyncio.gather(*agents._preparing)
+        await asyncio.gather(*agents._preparing.values())
         host = await agents.host("first")
         assert host._worker is not None
         assert host._worker.is_alive
@@ -125,7 +127,7 @@ def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: p
             with open_store(tmp_path / "live.db") as store:
                 store_turn(store, conversation)
                 failed = await collected(talk.say(conversation, "Please crash", "server_error"))
-                assert [kind for kind, _ in failed] == ["turn", "answer", "answer"]
+                assert [kind for kind, _ in failed if kind != "asked"] == ["turn", "answer", "answer"]
                 assert "asked to <b>fail</b>" in str(conversation.turns[1].answers["second"].record)
                 store_turn(store, conversation)
                 # A reader who leaves cancels what is under way, and the next message is answered.
@@ -158,6 +160,48 @@ def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: p
     asyncio.run(main())
     again = run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
     assert len(again.answers) == 8
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_conversation_whose_server_was_killed_is_finished_from_its_run(tmp_path: Path) -> None:
+    store, agent = tmp_path / "runs.db", ("--agents", "mine=tests.web.bot:answer")
+    with (
+        serving(store, *agent) as (base, _),
+        httpx.Client(base_url=base, headers={"x-assay": "1"}, timeout=60) as client,
+    ):
+        conversation = client.post("/live", data={"agent": "mine"}).headers["location"]
+        told = client.post(f"{conversation}/say", json={"message": "What's the weather in Oslo?"}).text
+        run_id = json.loads(told.partition("event: stored\ndata: ")[2].partition("\n")[0])["run"]
+        # The process is killed here, before anyone finishes the conversation.
+    with (
+        serving(store, *agent) as (base, _),
+        httpx.Client(base_url=base, headers={"x-assay": "1"}, timeout=60) as client,
+    ):
+        page = client.get(f"/runs/{run_id}").text
+        assert f'action="/runs/{run_id}/finish"' in page
+        assert client.post(f"/runs/{run_id}/finish").headers["location"] == f"/runs/{run_id}"
+        page = client.get(f"/runs/{run_id}").text
+        assert f'action="/runs/{run_id}/finish"' not in page
+        assert "task completion" in page
+        # One that goes on here is finished as its own button does it; a second time changes nothing.
+        conversation = client.post("/live", data={"agent": "mine"}).headers["location"]
+        told = client.post(f"{conversation}/say", json={"message": "Is it cold in Oslo?"}).text
+        other = json.loads(told.partition("event: stored\ndata: ")[2].partition("\n")[0])["run"]
+        for _ in range(2):
+            assert client.post(f"/runs/{other}/finish").status_code == 303
+        assert "over" in client.get(conversation).text
+    with open_store(store) as opened_store:
+        assert [entry.complete for entry in opened_store.list()] == [True, True]
+    assert len(load_answers(run_id, store=store)) == 1
+    assert load(run_id, store=store).subject == "chat"
+
+
+def test_a_run_of_agents_is_resumed_and_not_finished_early(tmp_path: Path) -> None:
+    with open_store(tmp_path / "runs.db") as store:
+        run_id = experiment(store, scores(("google-adk",), seed=3, scenarios=2), "going on", finish=False)
+        with pytest.raises(UsageError, match="no conversation"):
+            finish_stored_run(store, run_id)
+        assert not store.describe(run_id).complete
 
 
 def _refuse(path: Path) -> Suite:

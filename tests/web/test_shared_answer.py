@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_who_leaves_takes_the_answer_from_nobody() -> None:
 
 def test_a_question_that_fails_does_not_keep_the_next_one_from_being_asked() -> None:
     async def main() -> None:
-        answers = iter([OSError("gone"), 7])
+        answers: Iterator[OSError | int] = iter((OSError("gone"), 7))
 
         def ask() -> int:
             found = next(answers)

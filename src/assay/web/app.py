@@ -161,7 +161,7 @@ def _review(site: Site, request: Request) -> View:
 def _start(site: Site, request: Request) -> View:
     from assay.web.pages.start import start_view
 
-    return start_view(site, LiveAgents(site.agents).names(), query_text(request, "suite"))
+    return start_view(site, LiveAgents(site.agents).specs(), query_text(request, "suite"))
 
 
 def _timeline(site: Site, request: Request) -> View:

@@ -146,6 +146,16 @@ class Job:
         )
 
 
+# It opens connections, fills caches, and imports what a framework imports late.
+_WARM_UP = ("Hello!", "What's the weather in Paris?")
+
+
+def warm_up_job(agent: str, timeout: float) -> Job:
+    """The conversation that is played with a new process of an agent before anything is measured."""
+    situations = tuple(Situation("warm-up", 0, at, session=f"{agent} warm-up") for at in range(len(_WARM_UP)))
+    return Job(agent, f"{agent}-warm-up", f"{agent} warm-up", _WARM_UP, situations, timeout)
+
+
 @dataclass(frozen=True, slots=True)
 class PlayedTurn:
     """One turn after it was played, before it is scored."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.prices import ModelPrice
 from assay.chat.running.budget import Budget
-from assay.chat.running.conversation import Job
+from assay.chat.running.conversation import warm_up_job
 from assay.chat.running.hosts.baseline_host import BaselineHost
 from assay.chat.running.hosts.host import CrashedError, Host, QueueingHost, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation, Unscored
@@ -29,7 +29,6 @@ from assay.chat.running.trials import Pace, Trial, plan
 from assay.chat.running.watching import watched
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
-from assay.chat.world.situation import Situation
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 """Gives the true weather of a city, now and for some days, at a time (None for the present)."""
 
-# Played before anything is measured: it opens connections, fills caches, and imports what a framework imports late.
-_WARM_UP = ("Hello!", "What's the weather in Paris?")
 # A conversation that lost its machine this often fails; usually the next machine stays.
 _MAX_LOSSES = 10
 # Conversations that are sent to an agent together, so that it does not wait for its runner between short ones.
@@ -269,10 +266,9 @@ class Runner:
         await asyncio.gather(*(self._warm_up_process(agent, number) for number in range(processes)))
 
     async def _warm_up_process(self, agent: str, number: int) -> None:
-        situations = tuple(Situation("warm-up", 0, at, session=f"{agent} warm-up") for at in range(len(_WARM_UP)))
-        job = Job(agent, f"{agent}-warm-up", f"{agent} warm-up", _WARM_UP, situations, self.pace.turn_timeout)
+        job = warm_up_job(agent, self.pace.turn_timeout)
         key = (agent, "warm-up", number)
-        self.spending.reserve_again(key, len(_WARM_UP))
+        self.spending.reserve_again(key, len(job.messages))
         async for played in self.hosts[agent].play(job):
             self.spending.charge_warm_up(key, played)
             if played.endpoint_failure:

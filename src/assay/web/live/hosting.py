@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Ctrl-C ends the server within two seconds; a worker that is stuck ends when it sees that its parent is gone.
 _SECONDS_TO_CLOSE = 0.8
 _MOST_TYPED = 20
+_SECONDS_TO_WARM_UP = 30.0
 
 
 class LiveAgents:
@@ -42,7 +43,7 @@ class LiveAgents:
         self._hosts: dict[str, ProcessHost] = {}
         self._services: Services | None = None
         self._lock = asyncio.Lock()
-        self._preparing: set[asyncio.Task[None]] = set()
+        self._preparing: dict[str, asyncio.Task[None]] = {}
 
     def names(self) -> list[str]:
         """Agents that were named at the start, then the bundled ones whose packages are installed."""
@@ -109,16 +110,37 @@ class LiveAgents:
         return self._hosts[name]
 
     def prepare(self, names: Sequence[str]) -> None:
-        """Open agents in the background: while a user types, so that the first message does not wait for imports."""
+        """Open agents in the background and warm them up, while a user types: the times of the first answer are then
+        those of any other.
+        """
         for name in names:
-            task = asyncio.create_task(self._open(name))
-            self._preparing.add(task)
-            task.add_done_callback(self._preparing.discard)
+            if name not in self._preparing:
+                self._preparing[name] = asyncio.create_task(self._open(name))
+
+    def is_prepared(self, name: str) -> bool:
+        """Whether an agent is open and warm, or cannot be opened."""
+        return name in self._preparing and self._preparing[name].done()
+
+    async def prepared_host(self, name: str) -> ProcessHost:
+        """The agent of this name when it is open and warm."""
+        self.prepare([name])
+        # A reader who leaves does not stop what the next one needs.
+        await asyncio.shield(self._preparing[name])
+        return await self.host(name)
 
     async def _open(self, name: str) -> None:
+        from assay.chat.running.conversation import warm_up_job
+
         # Whoever sends it a message is told why it cannot be opened.
         with suppress(AssayError, OSError):
-            await (await self.host(name)).open()
+            host = await self.host(name)
+            await host.open()
+            spec = self.specs()[name]
+            if spec.agent is None or spec.model is not None:
+                return  # an agent of the user's own: it may have costs, and hears only what the user says
+            async with aclosing(host.play(warm_up_job(name, _SECONDS_TO_WARM_UP))) as playing:
+                async for _ in playing:
+                    pass
 
     async def truth(self, city: str, days: int, now: datetime) -> Any:
         """The true weather of a city; None until an agent has been opened."""
@@ -126,7 +148,7 @@ class LiveAgents:
 
     async def close(self) -> None:
         """Close every agent and the services."""
-        for task in list(self._preparing):
+        for task in self._preparing.values():
             task.cancel()
         hosts, self._hosts = list(self._hosts.values()), {}
         with suppress(TimeoutError):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.metric import METRICS
 from assay.chat.scoring.scores import Scores
 from assay.chat.scoring.tallies import tallies_of
@@ -37,17 +39,37 @@ def finish_run(store: Store, conversation: LiveConversation) -> str:
     """Complete the run, so that it can be looked at and compared. Returns its id."""
     if not conversation.run:
         raise UsageError("nothing was said yet", hint="Send a message first")
-    scores = _scores(conversation)
-    store.add_cases(conversation.run, tallies_of(scores.answers))
-    store.finish(conversation.run)
-    keep_summary_of(store, conversation.run, scores)
+    _complete(store, conversation.run, _scores(conversation))
     return conversation.run
 
 
+def finish_stored_run(store: Store, run_id: str) -> str:
+    """Complete the run of a conversation whose server ended without doing so, with the answers that it stored."""
+    entry = store.describe(run_id)
+    if entry.complete:
+        return run_id
+    if entry.run.kind != "chat":
+        raise UsageError(f"run {run_id} is no conversation", hint="Resume it, or delete it")
+    answers = [Answer.from_json(row) for row in store.answers(run_id)]
+    if not answers:
+        raise UsageError(f"run {run_id} has no answer", hint="Delete it")
+    _complete(store, run_id, _scores_of(answers))
+    return run_id
+
+
+def _complete(store: Store, run_id: str, scores: Scores) -> None:
+    store.add_cases(run_id, tallies_of(scores.answers))
+    store.finish(run_id)
+    keep_summary_of(store, run_id, scores)
+
+
 def _scores(conversation: LiveConversation) -> Scores:
-    answers = [
-        turn.answers[agent] for agent in conversation.agents for turn in conversation.turns if agent in turn.answers
-    ]
+    return _scores_of(
+        [turn.answers[agent] for agent in conversation.agents for turn in conversation.turns if agent in turn.answers]
+    )
+
+
+def _scores_of(answers: Sequence[Answer]) -> Scores:
     used = {name for answer in answers for name in answer.entries}
     metrics = tuple(METRICS.get(name) for name in METRICS.names() if name in used)
     return Scores(tuple(answers), metrics)

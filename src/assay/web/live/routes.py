@@ -52,6 +52,7 @@ class Live:
             Route("/live/{id}/review", self._review, methods=["POST"]),
             Route("/live/{id}/scenario", self._keep_scenario, methods=["POST"]),
             Route("/live/{id}/finish", self._finish, methods=["POST"]),
+            Route("/runs/{run}/finish", self._finish_stored, methods=["POST"]),
         ]
 
     async def close(self) -> None:
@@ -82,7 +83,7 @@ class Live:
             from assay.web.pages.live import live_view
 
             chosen = query_texts(request, "agent")
-            return framed(live_view(self._agents.names(), chosen, takes_addresses=self._agents.takes_addresses))
+            return framed(live_view(self._agents.specs(), chosen, takes_addresses=self._agents.takes_addresses))
 
         return _html(await run_in_threadpool(make))
 
@@ -202,6 +203,20 @@ class Live:
         run = await run_in_threadpool(finish_run, self._site.store, conversation)
         talk.forget(conversation)
         return RedirectResponse(run_address(run), 303)
+
+    async def _finish_stored(self, request: Request) -> Response:
+        """Complete the run of a conversation: one that goes on here, or one whose server ended."""
+        from assay.web.live.keeping import finish_run, finish_stored_run
+
+        store = self._site.store
+        run_id = (await run_in_threadpool(store.describe, request.path_params["run"])).run.id
+        talking = [] if self._talk is None else [one for one in self._talk.unfinished() if one.run == run_id]
+        for conversation in talking:
+            await run_in_threadpool(finish_run, store, conversation)
+            self._talk.forget(conversation)
+        if not talking:
+            await run_in_threadpool(finish_stored_run, store, run_id)
+        return RedirectResponse(run_address(run_id), 303)
 
 
 def _known(sentence: str) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Live conversations: one message to several agents at once, their answers as they come, each scored as it ends.
 
-What happens is reported as events, plain data that a page shows: `piece` of text, `answer`, `failed`, `waiting`.
+What happens is reported as events, plain data that a page shows: `waiting` in the queue,
+`opening` an agent, `asked`, `piece` of text, `answer`.
 """
 
 from __future__ import annotations
@@ -195,7 +196,10 @@ class LiveTalk:
                 events.put_nowait(("piece", {"agent": agent, "text": piece}))
 
             try:
-                host = await self.agents.host(agent)
+                if not self.agents.is_prepared(agent):
+                    events.put_nowait(("opening", {"agent": agent}))
+                host = await self.agents.prepared_host(agent)
+                events.put_nowait(("asked", {"agent": agent}))
                 if turn.truth is None and city:
                     turn.truth = await self.agents.truth(city, MAX_FORECAST_DAYS, conversation.started)
                 job = _job(conversation, agent, at, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry
@@ -16,9 +16,13 @@ from assay.report.html.elements import EMPTY, Markup, details, element, isolated
 from assay.report.html.page import Content, long_text
 from assay.store.reviews import HIGHEST_SCORE, LOWEST_SCORE, Review
 from assay.web.live.talking import MOST_AGENTS, MOST_MESSAGE, LiveConversation, LiveTurn
+from assay.web.pages.agent_choice import agent_choice
 from assay.web.pages.runs import choice
 from assay.web.pages.trace import sequence_diagram, waterfall
 from assay.web.shell import View, form, hidden
+
+if TYPE_CHECKING:
+    from assay.chat.agents.spec import AgentSpec
 
 _EXAMPLES = (
     "What's the weather in Helsinki?",
@@ -27,19 +31,9 @@ _EXAMPLES = (
 )
 
 
-def live_view(names: list[str], chosen: list[str], *, takes_addresses: bool = False) -> View:
+def live_view(known: Mapping[str, AgentSpec], chosen: list[str], *, takes_addresses: bool = False) -> View:
     """The page on which a conversation begins."""
-    picked = chosen or names[:2]
-    boxes = [
-        element(
-            "label",
-            element("input", type="checkbox", name="agent", value=name, checked=name in picked),
-            " ",
-            isolated(name),
-            class_="chip",
-        )
-        for name in names
-    ]
+    picked = chosen or list(known)[:2]
     none = element(
         "p",
         "No agent is installed. Install one of the frameworks, e.g. ",
@@ -50,18 +44,15 @@ def live_view(names: list[str], chosen: list[str], *, takes_addresses: bool = Fa
         class_="note",
     )
     fields = [
-        element("fieldset", element("legend", f"Agents (1 to {MOST_AGENTS})"), *boxes, class_="agents"),
-        element("button", "Start", type="submit", class_="primary"),
+        agent_choice(f"Choose 1 to {MOST_AGENTS} agents", known, picked),
+        element("button", "Start talking", type="submit", class_="primary"),
     ]
-    starting = form("/live", *fields, class_="starting") if names else none
-    explained = (
-        "One message goes to every agent at once. Model and weather are assay's own stand-ins on this machine: the "
-        "same for all, so what differs is the framework. Every answer is scored as it ends, and the conversation "
-        "becomes a run."
-    )
-    lead = element("p", explained)
+    starting = form("/live", *fields, class_="starting") if known else none
+    lead = element("p", "Ask several agents the same question, and see their answers, times and scores side by side.")
+    lead += element("p", "Model and weather are assay's own stand-ins on this machine, the same for all: what differs "
+                    "is the framework. The conversation is stored as a run.", class_="muted")  # fmt: skip
     body = join([starting, _by_address(picked) if takes_addresses else EMPTY])
-    return View(content=Content(title="Compare live", lead=lead, body=body), place="live")
+    return View(content=Content(title="Compare live", lead=lead, body=body), place="live", is_kept=False)
 
 
 def _by_address(picked: list[str]) -> Markup:
@@ -100,11 +91,12 @@ def _by_address(picked: list[str]) -> Markup:
 
 def conversation_page(conversation: LiveConversation) -> View:
     """A conversation in progress."""
-    faults = [("", "nothing goes wrong"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
-    quirks = [("", "behaves"), *((name, f"{name}: {does}") for name, does in QUIRKS.items())]
+    faults = [("", "no fault"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
+    quirks = [("", "no quirk"), *((name, f"{name}: {does}") for name, does in QUIRKS.items())]
     area = element(
         "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
-        placeholder="Ask all of them …", data_live="message",
+        placeholder="Ask all of them …" if len(conversation.agents) > 1 else "Ask it …",
+        data_live="message",
     )  # fmt: skip
     known = element(
         "input", name="known", maxlength=200, size=24, placeholder="hates the cold; or: nothing",
@@ -116,10 +108,10 @@ def conversation_page(conversation: LiveConversation) -> View:
         element("div", area, element("button", "Send", type="submit", class_="primary"), class_="box"),
         element(
             "details",
-            element("summary", "In the next turn: ", element("b", "nothing unusual", data_live="unusual")),
-            element("label", "Services: ", choice("fault", "Fault", faults, "")),
-            element("label", "The model: ", choice("quirk", "Misbehaviour of the model", quirks, "")),
-            element("label", "Agents know of the user: ", known),
+            element("summary", "Switch on a fault for the next turn: ", element("b", "none", data_live="unusual")),
+            element("label", "Fault of a service ", choice("fault", "Fault of a service", faults, "")),
+            element("label", "Quirk of the model ", choice("quirk", "Quirk of the model", quirks, "")),
+            element("label", "What agents know about the user ", known),
             class_="options",
         ),
         element("span", "", class_="muted", data_live="status", role="status"),
@@ -136,8 +128,8 @@ def conversation_page(conversation: LiveConversation) -> View:
         ]
     )
     names = join((element("b", isolated(name)) for name in conversation.agents), ", ")
-    now = element("span", f"For model and weather it is {conversation.started:%Y-%m-%d %H:%M} UTC.", class_="muted")
-    lead = element("p", "With ", names, ". ", now)
+    now = element("span", f"Their clock stands at {conversation.started:%Y-%m-%d %H:%M} UTC.", class_="muted")
+    lead = element("p", names, ". ", now)
     return View(
         content=Content(
             title="Compare live",
@@ -163,7 +155,10 @@ def _actions(conversation: LiveConversation) -> Markup:
     )
     menu = details("Keep as scenario", element("div", keep, class_="menu-items"), class_="menu")
     end = form(f"{base}/finish", element("button", "Finish", type="submit", title="Complete the run and open it"))
-    return element("div", menu, end, element("a", "New", class_="button", href="/live"), class_="actions")
+    new = element("a", "New", class_="button", href="/live", title="Start another conversation")
+    # There is nothing to keep or to finish before the first message.
+    said = element("div", menu, end, class_="actions", data_live="said", hidden=not conversation.turns)
+    return element("div", said, new, class_="actions")
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
@@ -237,6 +232,7 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
     anchor = f"turn-{at + 1}-{conversation.agents.index(agent) + 1}-evidence"
     return join(
         [
+            _outcome(answer),
             response(answer, anchor=anchor),
             failed(answer),
             _measured(record, turn.costs.get(agent)) if record is not None else EMPTY,
@@ -249,6 +245,14 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
             details("Raw JSON", long_text(_raw(answer), label="Raw JSON"), class_="why"),
         ]
     )
+
+
+def _outcome(answer: Answer) -> Markup:
+    """Whether the answer passes, in the corner of its column."""
+    if answer.record is not None and answer.record.status == "failed":
+        return element("span", "! failed", class_="cell failed outcome-of")
+    state, words = ("all", "✓ passes") if answer.passed else ("none", "✗ does not pass")
+    return element("span", words, class_=f"cell {state} outcome-of", title="By what is true and what was asked for")
 
 
 def _raw(answer: Answer) -> str:

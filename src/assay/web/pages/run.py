@@ -10,7 +10,7 @@ from typing import Any
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
-from assay.report.facts import scenario_matrix
+from assay.report.facts import MatrixRow, scenario_matrix
 from assay.report.html.agents.matrix import CellAddress, matrix_section
 from assay.report.html.conversation import STYLE
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
@@ -22,6 +22,7 @@ from assay.runs.summaries import RunFigure, RunSummary
 from assay.store.store import StoredRun
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.figures import figure_bar, figure_value
+from assay.web.pages.opening import load_block, load_order, passed_block
 from assay.web.pages.runs import created, kind_badge, progress_bar
 from assay.web.shell import View, crumbs, form, hidden
 from assay.web.site import Site
@@ -31,6 +32,11 @@ _NOT_SHOWN = frozenset({"experience", "metrics", "notes"})
 _RECORDED = ("status", "reason", "kind", "fault")
 # More agents than this have their bars above their values, so that the table fits the page.
 _BESIDE = 3
+_MEANS = (
+    "Means from 0 to 1, higher is better, with 95 % intervals over scenarios; what was measured once has no interval."
+)
+_MEDIANS = "Medians over the repetitions of each step; the whole report has every step."
+_EPISODES = "Each value with its interval; a bar reaches from 0 to 1."
 CONVERSATIONS = ("chat", "experiment")
 """Kinds of runs that have answers."""
 _TABS = (("", "Overview"), ("report", "Whole report"), ("settings", "Settings"))
@@ -51,9 +57,15 @@ def _overview(site: Site, entry: StoredRun, summary: RunSummary) -> View:
     """What a complete run says about itself, whatever it is called."""
     run = entry.run
     # The answer first; what has to be known about it below, before the single scenarios.
-    parts = [_findings(summary), _figures(summary, run.id), notes_list(run.settings.get("notes", ()))]
+    parts = [_figures(summary, entry), notes_list(run.settings.get("notes", ()))]
     if run.kind in CONVERSATIONS:
-        parts.append(_matrix(site, entry))
+        agents, rows = _matrix_rows(site, entry)
+        shown = matrix_section(rows, agents, cell_address(run.id, agents))
+        parts = [passed_block(rows, agents, run.id), *parts, section("Scenario by scenario", shown, anchor="matrix")]
+    elif run.kind == "load":
+        parts.insert(0, load_block(summary, run.id))
+    else:
+        parts.insert(0, _findings(summary))
     return View(content=Content(title="", lead=EMPTY, body=join([STYLE, *parts])))
 
 
@@ -232,7 +244,13 @@ def _actions(entry: StoredRun) -> Markup:
 def _unfinished(site: Site, entry: StoredRun) -> Markup:
     run = entry.run
     state = "in progress" if run.id in site.started.under_way else "unfinished"
-    parts = [element("p", f"This run is {state}. Its figures appear when it is complete.", class_="note")]
+    words = f"This run is {state}. Its figures appear when it is complete."
+    if run.kind == "chat":
+        words = (
+            "This conversation was not finished: it goes on in another window, or its server ended. Its answers are "
+            "stored. Its figures appear when it is finished; nothing can be said in it after that."
+        )
+    parts = [element("p", words, class_="note")]
     failure = site.started.failure(run.id)
     if failure:
         parts.append(element("p", "It ended early: ", isolated(failure), class_="note bad"))
@@ -242,6 +260,9 @@ def _unfinished(site: Site, entry: StoredRun) -> Markup:
     elif run.kind == "experiment":
         resume = element("button", "Resume", type="submit", class_="primary")
         parts.append(form(run_address(run.id, "resume"), resume))
+    elif run.kind == "chat":
+        finish = element("button", "Finish with the answers it has", type="submit", class_="primary")
+        parts.append(form(run_address(run.id, "finish"), finish))
     return join(parts)
 
 
@@ -259,7 +280,8 @@ def _findings(summary: RunSummary) -> Markup:
     return element("div", body, class_="verdict")
 
 
-def _figures(summary: RunSummary, run_id: str) -> Markup:
+def _figures(summary: RunSummary, entry: StoredRun) -> Markup:
+    run_id = entry.run.id
     if not summary.figures:
         link = element("a", "the whole report", href=run_address(run_id, "report"))
         return element("p", "The figures of this run are in ", link, ".")
@@ -270,10 +292,15 @@ def _figures(summary: RunSummary, run_id: str) -> Markup:
         for figure in summary.figures:
             by_agent.setdefault(figure.group, {})[figure.key] = figure
             titles.setdefault(figure.key, figure.title)
-        rows = [[title, *(_cell(by_agent[agent].get(key)) for agent in by_agent)] for key, title in titles.items()]
+        is_load = entry.run.kind == "load"
+        keys = sorted(titles, key=load_order) if is_load else list(titles)
+        rows = [[titles[key], *(_cell(by_agent[agent].get(key)) for agent in by_agent)] for key in keys]
         shown = table(["metric", *map(isolated, by_agent)], rows, numeric=(), label="Figures")
         many = " many" if len(by_agent) > _BESIDE else ""
-        return section("Figures", element("div", shown, class_=f"figure-table{many}"))
+        words = _MEDIANS if is_load else _MEANS
+        return section(
+            "Figures", element("p", words, class_="muted") + element("div", shown, class_=f"figure-table{many}")
+        )
     parts = []
     for group in dict.fromkeys(figure.group for figure in chosen):
         rows = [[figure.title, _cell(figure)] for figure in chosen if figure.group == group]
@@ -281,7 +308,8 @@ def _figures(summary: RunSummary, run_id: str) -> Markup:
     more = element(
         "p", "Every figure is in ", element("a", "the whole report", href=run_address(run_id, "report")), "."
     )
-    return section("Figures", element("div", *parts, class_="figures figure-table") + more)
+    words = element("p", _EPISODES, class_="muted")
+    return section("Figures", words + element("div", *parts, class_="figures figure-table") + more)
 
 
 def _cell(figure: RunFigure | None) -> Markup:
@@ -290,13 +318,11 @@ def _cell(figure: RunFigure | None) -> Markup:
     return element("div", figure_bar(figure), figure_value(figure), class_="figure-cell")
 
 
-def _matrix(site: Site, entry: StoredRun) -> Markup:
+def _matrix_rows(site: Site, entry: StoredRun) -> tuple[Sequence[str], list[MatrixRow]]:
     baselines = set(entry.run.settings.get("baselines", ()))
     answers = [_outcome(row) for row in site.store.outcomes(entry.run.id) if row["agent"] not in baselines]
     scores = Scores(tuple(_in_order(answers, entry)), ())
-    rows = scenario_matrix(scores)
-    shown = matrix_section(rows, scores.agents, cell_address(entry.run.id, scores.agents))
-    return section("Scenario by scenario", shown, anchor="matrix")
+    return scores.agents, scenario_matrix(scores)
 
 
 def _outcome(row: Mapping[str, Any]) -> Answer:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from assay.report.html.elements import element, isolated
+from assay.plural import counted
+from assay.report.html.elements import element
 from assay.report.html.page import Content
+from assay.web.pages.agent_choice import agent_choice
 from assay.web.pages.runs import choice
 from assay.web.shell import View, crumbs, form
 from assay.web.site import Site
@@ -24,21 +26,11 @@ def suites_of(site: Site) -> dict[str, str]:
     return known_suites({path.name: path for path in files})
 
 
-def start_view(site: Site, agents: list[str], suite: str = "") -> View:
+def start_view(site: Site, agents: Mapping[str, AgentSpec], suite: str = "") -> View:
     """The form; `suite` is the one that it offers first."""
     from assay.runs.choosing import MOST_REPETITIONS, MOST_SCENARIOS
 
-    boxes = (
-        element(
-            "label",
-            element("input", type="checkbox", name="agent", value=name, checked=at < 2),
-            " ",
-            isolated(name),
-            class_="chip",
-        )
-        for at, name in enumerate(agents)
-    )
-    suites = [(key, path) for key, path in suites_of(site).items()]
+    suites = _described(suites_of(site))
 
     def number(name: str, words: str, value: str, most: int) -> str:
         field = element("input", type="number", name=name, value=value, min=1, max=most)
@@ -46,10 +38,14 @@ def start_view(site: Site, agents: list[str], suite: str = "") -> View:
 
     fields = (
         element("label", "Suite", choice("suite", "Suite", suites, suite if suite in dict(suites) else "weather")),
-        element("fieldset", element("legend", "Agents"), *boxes, class_="agents"),
-        number("limit", "Scenarios, spread over all kinds", "10", MOST_SCENARIOS),
-        number("repeat", "Repetitions of each", "1", MOST_REPETITIONS),
-        element("label", "Name of the run", element("input", name="name", maxlength=200)),
+        agent_choice("Agents", agents, list(agents)[:2]),
+        number("limit", "At most this many scenarios, spread over all kinds", "10", MOST_SCENARIOS),
+        number("repeat", "Repetitions of each; differences beyond noise need at least 2", "1", MOST_REPETITIONS),
+        element(
+            "label",
+            "Name of the run (runs of one name have a history)",
+            element("input", name="name", maxlength=200, placeholder="nightly"),
+        ),
         element("button", "Start", type="submit", class_="primary", data_busy="Starting …"),
     )
     lead = element(
@@ -62,6 +58,18 @@ def start_view(site: Site, agents: list[str], suite: str = "") -> View:
         above=crumbs(("Runs", "/runs")),
         is_kept=False,
     )
+
+
+def _described(suites: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Suites to choose from: those of the package with their size, files by their paths."""
+    from assay.chat.suites import SUITES, load_suite
+
+    def words(name: str) -> str:
+        suite = load_suite(name)
+        turns = sum(len(scenario.turns) for scenario in suite.scenarios)
+        return f"{name}: {counted(len(suite.scenarios), 'scenario')}, {counted(turns, 'turn')}"
+
+    return [(key, words(path) if path in SUITES else path) for key, path in suites.items()]
 
 
 def planned(site: Site, given: Mapping[str, list[str]], known: Mapping[str, AgentSpec]) -> Experiment:

@@ -23,7 +23,7 @@
   // What will be unusual in the next turn, also while the choices are folded away.
   function tell() {
     const chosen = ["fault", "quirk", "known"].map((name) => form.querySelector(`[name=${name}]`).value).filter(Boolean);
-    form.querySelector('[data-live="unusual"]').textContent = chosen.join(", ") || "nothing unusual";
+    form.querySelector('[data-live="unusual"]').textContent = chosen.join(", ") || "none";
   }
 
   document.addEventListener("click", (event) => {
@@ -43,6 +43,7 @@
     const known = form.querySelector("[name=known]");
     send.disabled = true;
     status.textContent = "asking …";
+    for (const hidden of document.querySelectorAll('[data-live="said"]')) hidden.hidden = false;
     const places = prepare(message);
     area.value = "";
     let isTaken = false;
@@ -98,6 +99,7 @@
   function show(kind, data, { places, truth }) {
     if (kind === "waiting") status.textContent = `${data.place} in the queue …`;
     if (kind === "turn") status.textContent = "";
+    if (kind === "opening" || kind === "asked") places.get(data.agent).dataset.state = kind;
     if (kind === "piece") places.get(data.agent).querySelector(".streaming")?.append(data.text);
     // The server escapes every text in it, and the page's policy lets no script in it run.
     if (kind === "answer") { fill(places.get(data.agent), data.html); places.get(data.agent).dataset.state = "done"; }

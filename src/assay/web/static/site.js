@@ -36,8 +36,8 @@
     if (found.complete) { location.reload(); return; }
     const bar = place.querySelector("progress");
     if (bar) { bar.max = found.total; bar.value = found.done; }
-    place.querySelector("span").textContent =
-      `unfinished: ${found.done.toLocaleString("en")}${found.total ? ` of ${found.total.toLocaleString("en")}` : ""} trials`;
+    place.querySelector("span").textContent = found.total
+      ? `unfinished: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} trials` : "unfinished";
   }
 
   // Verdicts of a history, one after the other, from the top.

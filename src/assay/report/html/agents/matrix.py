@@ -30,6 +30,8 @@ def matrix_section(rows: Sequence[MatrixRow], agents: Sequence[str], address: Ce
     marks = join((join([_badge(state, mark), f" {word}"]) for state, (mark, word) in _MARKS.items()), ", ")
     text = element("p", "How many repetitions pass, of how many; a cell links to its answers.")
     text += element("p", marks, ".", class_="legend muted")
+    if len(agents) == 1:
+        return text + _of_one(rows, agents, address)
     if different:
         title = f"{len(different):,} scenario{'s' if len(different) > 1 else ''} where agents differ"
         text += element("h3", title) + _table(different, agents, address, title)
@@ -38,6 +40,20 @@ def matrix_section(rows: Sequence[MatrixRow], agents: Sequence[str], address: Ce
     if alike:
         title = f"{len(alike):,} where all agree"
         text += details(title, _table(alike, agents, address, title))
+    return text
+
+
+def _of_one(rows: Sequence[MatrixRow], agents: Sequence[str], address: CellAddress) -> Markup:
+    """The scenarios of a single agent: those in which something does not pass on top."""
+    passing = [row for row in rows if row.cells[0].state == "all"]
+    missed = [row for row in rows if row.cells[0].state != "all"]
+    text = EMPTY
+    if missed:
+        title = f"{len(missed):,} scenario{'s' if len(missed) > 1 else ''} where not every trial passes"
+        text += element("h3", title) + _table(missed, agents, address, title)
+    if passing:
+        title = f"{len(passing):,} where every trial passes"
+        text += details(title, _table(passing, agents, address, title))
     return text
 
 
