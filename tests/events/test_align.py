@@ -56,6 +56,21 @@ def test_sides_without_a_common_episode_are_an_error() -> None:
         list(by_position([predicted], [concatenate([numbered("x", 1), numbered("y", 1)])]))
 
 
+def test_rows_of_episodes_that_alternate_are_paired_in_one_piece_each() -> None:
+    # In the order of time, say: nearly every event is of another episode than the one before.
+    first, second = numbered("a", *range(0, 60, 2)), numbered("b", *range(1, 60, 2))
+    both = concatenate([second, first])  # b begins first in the batch, a in the rows
+    mixed = both[both.time_ns.argsort()]
+    for predicted, truth in ((mixed, mixed), (mixed, both), (both, mixed)):
+        found = list(by_position([predicted], [truth]))
+        assert sorted((pair.episode.name, len(pair.truth)) for pair in found) == [("a", 30), ("b", 30)]
+        assert all(pair.truth.time_ns.tolist() == pair.predicted.time_ns.tolist() for pair in found)
+        assert all(pair.truth.time_ns.tolist() == sorted(pair.truth.time_ns.tolist()) for pair in found)
+    assert [pair.episode.name for pair in by_position([both], [mixed])] == ["a", "b"]
+    halves = [mixed[:31], mixed[31:]]
+    assert sum(len(pair.truth) for pair in by_position(halves, halves)) == 60
+
+
 def test_no_batches_give_no_pairs() -> None:
     assert list(by_position([], [])) == []
     assert shown(list(by_position([], [numbered("a", 1)]))) == [("a", 0, [None], [1])]

@@ -41,7 +41,7 @@ class Input:
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
         self.notes.update(batch.notes)
-        self.episodes.update(episode.name for episode, _ in batch.segments())
+        self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode).tolist())
         spoiled = batch.problem != 0
         by_kind = np.bincount((batch.kind + 1) | spoiled.view(np.int8) << 2, minlength=8).reshape(2, 4)
         for counts, counter in zip(by_kind.tolist(), (self.kinds, self.spoiled_kinds), strict=True):

@@ -28,6 +28,8 @@ of both sides' displacements and their products; lengths of both paths; distance
 last; bins in which the truth moves and stands still, and those of each in which the prediction does the opposite; and
 in `last_x` and `last_y` the squared differences of the truth's displacement from its own in the bin before."""
 
+# Fewer bins in which nothing moves are walked through one by one.
+_FEW = 64
 _PATH_POINTS = 40
 """Points of both paths that are kept of an episode, for drawing."""
 
@@ -103,6 +105,33 @@ def _at(edge, times, position, k):  # type: ignore[no-untyped-def]
     return np.int64(np.rint(position[k - 1] + (position[k] - position[k - 1]) * share))
 
 
+@inner(nogil=True, cache=True)
+def _still(edge, until, start, t_time, t_x, t_y, a, p_time, p_x, p_y, b):  # type: ignore[no-untyped-def]
+    """How many of the edges after this one, up to `until`, both sides pass without moving, or fewer if they are few.
+
+    Between two knots a position changes in one direction only: if it is the same at two edges, so it is between them.
+    """
+    time = start + edge * BIN_NS
+    if a < len(t_time):
+        until = min(until, edge + (t_time[a] - time - 1) // BIN_NS)
+    if b < len(p_time):
+        until = min(until, edge + (p_time[b] - time - 1) // BIN_NS)
+    skipped, step = np.int64(0), np.int64(_FEW)
+    while step >= _FEW and edge + skipped + _FEW <= until:
+        other = start + (edge + min(skipped + step, until - edge)) * BIN_NS
+        if (
+            _at(time, t_time, t_x, a) == _at(other, t_time, t_x, a)
+            and _at(time, t_time, t_y, a) == _at(other, t_time, t_y, a)
+            and _at(time, p_time, p_x, b) == _at(other, p_time, p_x, b)
+            and _at(time, p_time, p_y, b) == _at(other, p_time, p_y, b)
+        ):
+            skipped = min(skipped + step, until - edge)
+            step *= 2
+        else:
+            step //= 4
+    return skipped
+
+
 @njit(nogil=True, cache=True)
 def _walk(t_time, t_x, t_y, p_time, p_x, p_y, start, n, keep_every):  # type: ignore[no-untyped-def]
     out = np.zeros(23, np.float64)
@@ -115,7 +144,9 @@ def _walk(t_time, t_x, t_y, p_time, p_x, p_y, start, n, keep_every):  # type: ig
     distance = 0.0
     before_x = before_y = 0.0
     still = (SCALE / 2) ** 2  # below half a pixel a bin counts as standing still
-    for edge in range(n + 1):
+    edge = np.int64(-1)
+    while edge < n:
+        edge += 1
         time = start + edge * BIN_NS
         while a < len(t_time) and t_time[a] <= time:
             a += 1
@@ -169,6 +200,14 @@ def _walk(t_time, t_x, t_y, p_time, p_x, p_y, start, n, keep_every):  # type: ig
                 out[18] += 1
                 if p_square >= still:
                     out[20] += 1
+            if t_square == 0 and p_square == 0:
+                # Nothing moves until the end of the stretch: an absurd time must not take a step for each bin up to it.
+                until = min(n - 1, edge + keep_every - 1 - edge % keep_every)
+                skipped = _still(edge, until, start, t_time, t_x, t_y, a, p_time, p_x, p_y, b)
+                edge += skipped
+                out[13] += distance * skipped
+                out[14] += skipped
+                out[18] += skipped
         tx, ty, px, py = new_tx, new_ty, new_px, new_py
     out[15] = distance
     out[16] = 1
