@@ -9,7 +9,7 @@ from assay.chat.domains import Fact
 from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.context.asked import dates_claimed, own_words
+from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date
 from assay.chat.scoring.context.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
 from assay.chat.scoring.context.truth import (
@@ -247,7 +247,7 @@ def _wrong_date(context: ScoringContext) -> Finding | None:
     response = context.response
     sent = {at for one in response.all("undated") for at in range(one.first, one.last + 2)}
     for what, true in context.truth.dates.items():
-        about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
+        about = sentences_of_date(context, what)
         dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
         wrong: list[TextSpan] = [moment for moment in dates if not moment.is_date(true) and moment.first not in sent]
         for mention in context.said("times"):
@@ -269,8 +269,10 @@ def _later_missing(context: ScoringContext) -> Finding | None:
     days = [mention for name, mention in named.items() if name in asked or name not in ("now", "today", "yesterday")]
     if asked and asked <= PRESENT:  # "until the evening" is a forecast for today
         days += context.response.all("part_of_day")
-    addressed = context.said("later") or context.own(
-        [mention for mention in days if mention.asserted or mention.refuted]
+    addressed = (
+        context.said("later")
+        or context.own([mention for mention in days if mention.asserted or mention.refuted])
+        or dates_claimed(context)
     )
     return None if addressed else Finding()
 

@@ -64,8 +64,9 @@ class DateReader:
         self._articles = frozenset(language.get("day_articles", ()))
         self._ordinal_marks = frozenset(language.get("ordinal_marks", ()))
         self._dotted = bool(language.get("dotted_dates", False))
+        self._day_first = bool(language.get("day_first", False))
         # What follows a number in every date and time whose month does not come before it.
-        self._following = frozenset((":", "-", *self._months, *self._halves)) | self._ordinals | self._links
+        self._following = frozenset((":", "-", "/", *self._months, *self._halves)) | self._ordinals | self._links
         self._following |= self._ordinal_marks
 
     def read(self, reading: Reading, numbers: Sequence[int]) -> list[Moment]:
@@ -108,6 +109,8 @@ class DateReader:
             month, day = _number(reading, at + 2, 1, 12), _number(reading, at + 4, 1, 31)
             if month is not None and day is not None:
                 return _moment(reading, at, at + 4, year=value, month=month, day=day)
+        if after == "/":
+            return self._slashed(reading, at, value)
         if value <= 24:
             time = self._time(reading, at, value, after)
             if time is not None:
@@ -122,6 +125,17 @@ class DateReader:
         if before in self._articles and (ordinal > at + 1 or after in self._ordinal_marks):
             return _moment(reading, at, ordinal - 1, day=value)
         return None
+
+    def _slashed(self, reading: Reading, at: int, first: int) -> Moment | None:
+        """20/11/2026 or 11/20/2026; None if either number could be the month."""
+        second, year = _number(reading, at + 2, 1, 31), _number(reading, at + 4, 1000, 9999)
+        if second is None or year is None or reading.tokens[at + 3].text != "/" or not 1 <= first <= 31:
+            return None
+        if first > 12 or self._day_first or first == second:
+            first, second = second, first
+        elif second <= 12:
+            return None
+        return _moment(reading, at, at + 4, year=year, month=first, day=second) if first <= 12 else None
 
     def _time(self, reading: Reading, at: int, hour: int, after: str) -> Moment | None:
         if after == ":":

@@ -12,16 +12,14 @@ from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
 from assay.chat.reading.numerals import DASHES, MINUS, Number
 from assay.chat.reading.quantities import LONGEST_NUMBER, Quantity
 from assay.chat.reading.roles import RoleReader
-from assay.chat.reading.units import UnitReader
+from assay.chat.reading.shared_units import SharedUnitReader
 
 if TYPE_CHECKING:
-    from assay.chat.reading.text import Reading
+    from assay.chat.reading.text import Mention, Reading
 
 _CENT = 0.01
 # "89 euros 5" does not say how many cents.
 _LEAST_CENTS = 10
-# A number is the figure before it in another unit if it differs by less than this: "15 °C or 59".
-_ROUNDED = 1.0
 
 
 class FigureReader:
@@ -43,6 +41,7 @@ class FigureReader:
         # What may follow such a number: a noun would say that it counts something else.
         small = ("function_words", "place_prepositions", "clause_words", "after_alternatives")
         self.after_other = self.and_ | self.or_ | {word for words in small for word in language.get(words, ())}
+        self.after_role = frozenset(language.get("after_roles", ())) | {":", "("}
         self.either_or = frozenset(language.get("either_or", ()))
         self.decimal_comma = bool(language.get("decimal_comma", False))
         self.tolerances = [tuple(words.split()) for words in language.get("tolerance_words", ())]
@@ -65,6 +64,7 @@ class FigureReader:
         self.not_before_plain = self.before | MINUS | {"/", "\n"}
         self.not_after_number = self.times.keys() | self.roughly | {"/", "-"}
         self.not_after_plain = (self.joining - self.and_ - self.either_or - {"."}) | self.after_words
+        self.before_single = frozenset(language.get("single", {}).get("after", ())) | {"\n", "."}
         self.negative_units = frozenset(self.after)
         self.roles = lexicon.roles
         self.extremes = {"high", "low"}
@@ -75,6 +75,9 @@ class FigureReader:
         if self.in_decades is not None and "decade" in reading.lists:
             named = [mention.first for mention in reading.lists["decade"]]  # 'teens'
             numbers = sorted([*numbers, *(at for at in named if not reading.tokens[at].is_number)])
+        if "single" in reading.lists:
+            single = [one.first for one in reading.lists["single"] if self._is_single(reading, one, numbers)]
+            numbers = sorted([*numbers, *single])
         if not numbers:
             return
         parser, tokens = _Parser(reading, self), reading.tokens
@@ -83,14 +86,27 @@ class FigureReader:
             if at >= read_to:
                 read_to = parser.plain_figure(at)
                 if not read_to:
-                    read_to = max(parser.figure(at) if tokens[at].is_number else parser.decade(at), at + 1)
+                    is_decade = tokens[at].text in self.decades
+                    read_to = max(parser.decade(at) if is_decade else parser.figure(at), at + 1)
                 if read_to < len(tokens) and tokens[read_to].text in self.before_tolerance:
                     read_to = parser.widened_to(read_to)
         if reading.quantities:
             self._roles.assign(reading)
 
+    def _is_single(self, reading: Reading, one: Mention, numbers: Sequence[int]) -> bool:
+        """Whether an article counts the unit after it, of a kind that is checked: 'within a month'.
 
-class _Parser(UnitReader):
+        Beside a number it only says it roughly: 'within a week, usually 5 days'.
+        """
+        first, last = reading.sentence(one.first)
+        if any(first <= at <= last for at in numbers):
+            return False
+        before = reading.tokens[one.first - 1].text if one.first else ""
+        kinds = (self.kinds[unit.kind] for unit in reading.tokens[one.last].units)
+        return (not one.first or before in self.before_single) and any(kind.checked for kind in kinds)
+
+
+class _Parser(SharedUnitReader):
     def __init__(self, reading: Reading, grammar: FigureReader) -> None:
         super().__init__(reading, grammar)
         self.grammar: FigureReader = grammar
@@ -151,10 +167,12 @@ class _Parser(UnitReader):
             if not self.is_list_marker(at):
                 self.reading.numbers.append(at)
             return at + 1
+        tokens = self.tokens
         number = self.number(at)
+        if number is None and not tokens[at].is_number:
+            number = Number(1.0, 0, at, at)  # "within a month"
         if number is None:
             return at + 1
-        tokens = self.tokens
         after = tokens[at + 1] if at + 1 < len(tokens) else None
         is_digits = tokens[at].kind == "number"
         if is_digits and not self.is_list_marker(at) and not self.is_slashed(at):
@@ -186,7 +204,7 @@ class _Parser(UnitReader):
                 return self.add(first, second, unit, unit, number.last)
             unit, start = self.unit_before(number.first)
             if unit is None:
-                unit = self.unit_of_other(number)
+                unit = self.unit_of_other(number) or self.unit_of_role(number)
                 return number.last + 1 if unit is None else self.add(first, second, unit, unit, number.last)
             number.first = start
         unit, last = self.compound(number, unit, last)
@@ -239,7 +257,9 @@ class _Parser(UnitReader):
         if not at:
             return True
         before = tokens[at - 1]
-        return not (before.units or before.text == "/" or before.text in self.grammar.before_other)
+        if before.units or before.text == "/" or before.text in self.grammar.before_other:
+            return False
+        return not self.role_ends or self.role_of(at) is None
 
     def compound(self, number: Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
@@ -349,15 +369,6 @@ class _Parser(UnitReader):
         )
         return last + 1
 
-    def unit_of_pair(self, number: Number) -> Unit | None:
-        """The unit of the second of two figures with a slash between them, if they can be a high and a low: 9/1 °C."""
-        at = number.last + 2
-        if at >= len(self.tokens) or self.tokens[at - 1].text != "/":
-            return None
-        other = self.number(at + (self.tokens[at].text in MINUS))
-        unit = None if other is None else self.unit_after(other.last)[0]
-        return unit if unit is not None and self.grammar.extremes <= self.grammar.roles.get(unit.kind, set()) else None
-
     def either(self, number: Number) -> int:
         """Read a number that has its unit after an alternative; return the index to continue from, 0 if it has none.
 
@@ -373,36 +384,6 @@ class _Parser(UnitReader):
         if precise is not None and abs(unit.convert(other.value) - unit.convert(number.value)) <= precise:
             return self.add(number, other, unit, unit, last)
         return self.add(number, number, unit, unit, number.last)
-
-    def unit_of_other(self, number: Number) -> Unit | None:
-        """The unit of the figure that a number is an alternative to: '15 °C or 25'; None if there is none."""
-        tokens, grammar, known = self.tokens, self.grammar, self.reading.quantities
-        at = number.first - 1
-        if at < 1 or not known or tokens[at].text not in grammar.before_other:
-            return None
-        while at > known[-1].last and tokens[at].text in grammar.perhaps:
-            at -= 1
-        hedged = at < number.first - 1
-        if tokens[at].text in grammar.or_:
-            at -= 1
-            hedged = True
-        at -= hedged and tokens[at].text == ","  # "15 °C, or 25"
-        if at != known[-1].last:
-            return None
-        following = tokens[number.last + 1 : number.last + 2]
-        if not following or following[0].kind != "word":
-            return self.restated_in(number, known[-1])
-        # "€24.50, or 3 for €60": what follows the small word is the price of so many.
-        beyond = any(one.is_number or one.units for one in tokens[number.last + 2 : number.last + 3])
-        return None if beyond or following[0].text not in grammar.after_other else self.restated_in(number, known[-1])
-
-    def restated_in(self, number: Number, figure: Quantity) -> Unit:
-        """The unit in which a number repeats a figure: the 59 of '15 °C or 59' is in °F; else the figure's own."""
-        for name, how in self.grammar.kinds[figure.kind].units.items():
-            unit = Unit((), figure.kind, name, how["zero"], how["times"], how["over"], cased=False)
-            if name != figure.unit.name and abs(unit.convert(number.value) - figure.high) < _ROUNDED:
-                return unit
-        return figure.unit
 
     def connector(self, first: int, last: int) -> int:
         """The index of the second number of a range whose first ends at `last`; 0 if there is none."""

@@ -348,6 +348,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("hearsay", general["hypothesis"].get("hearsay", ()))
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
     lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
+    lexicon.add("single", general.get("single", {}).get("units", ()))
     for name, entries in general.get("relative_days", {}).items():
         lexicon.add(f"relative.{name}", entries)
     for key, words in extra.items():

@@ -42,6 +42,8 @@ _ALL_PLAIN = 0.9
 # What the detector says of a text without words.
 _NO_LANGUAGE = "zxx"
 _LAST_LATIN = "\u024f"
+# Latin letters with marks, and the marks that open a Spanish sentence: a language has only some of them.
+_SIGNS = frozenset(map(chr, range(0xC0, 0x250))) | frozenset("¿¡")
 # Readings in a language without lists that are remembered.
 _CACHED = 1024
 _TEXT = attrgetter("text")
@@ -81,6 +83,8 @@ class Readers:
             name: frozenset(word for word in words if counted[word] == 1)
             for name, words in self._function_words.items()
         }
+        letters = {char for path in self._paths.values() for char in _letters(path)}
+        self._signs = _SIGNS - letters - {char.upper() for char in letters}
         self._own_of_others = frozenset().union(*(words for name, words in self._own.items() if name != self.name))
         self.primary = self.reader(self.name)
         self._cached = functools.lru_cache(maxsize=_CACHED)(self._read)
@@ -118,13 +122,18 @@ class Readers:
         own = sum(map(self._own[self.name].__contains__, map(_TEXT, reading.tokens)))
         if own >= max(_FEWEST, _SHARE * number) or own >= max(_FEWEST_OF_SHORT, _MOST_OF_ALL * number):
             return self.name
-        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD)]
+        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD) if not _is_glued(reading, at)]
+        if not words:
+            return None
         rest = self._without_places(text)
         other_script = _is_other_script(rest)
         if not other_script and self._is_plain(reading, own):
             return self.name
-        is_short = sum(map(len, words)) < _LETTERS and not other_script
+        has_signs = not rest.isascii() and any(char in self._signs for char in rest)
+        is_short = sum(map(len, words)) < _LETTERS and not other_script and not has_signs
         detected, probability = (_NO_LANGUAGE, 0.0) if is_short else _detector()(rest)
+        if has_signs and detected not in self._paths and probability >= _PROBABLE:
+            return detected  # "¿Va a llover mañana?", whose words are also French
         if detected in self._paths and probability >= _SURE:
             return detected  # whatever the lists say, which takes longer to find out
         votes = {name: sum(word in listed for word in words) for name, listed in self._own.items()}
@@ -190,6 +199,17 @@ def shared_reader(
 def _function_words(language: str | Path) -> frozenset[str]:
     stated = read_toml(language_file(language), f"the language '{language}'")
     return frozenset((*stated["function_words"], *stated.get("recognised_by", ())))
+
+
+def _is_glued(reading: Reading, at: int) -> bool:
+    """Whether a word is the ending or the unit of the number before it, as in 20th and 5pm: it shows no language."""
+    return at > 0 and reading.tokens[at - 1].kind == "number" and reading.starts[at] == reading.ends[at - 1]
+
+
+@functools.cache
+def _letters(language: str | Path) -> str:
+    """The letters of a language beyond those of English."""
+    return str(read_toml(language_file(language), f"the language '{language}'").get("letters", ""))
 
 
 def _listed_words(reading: Reading) -> set[int]:

@@ -117,6 +117,8 @@ class _Roles:
         directed = previous in foreign.directions
         # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
         nearest = -1 if previous in foreign.origins else before
+        if previous == "(" and quantity.first > 1 and tokens[quantity.first - 2].text in foreign.subjects:
+            return True  # "shipping (€4.95)"
         for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             text = token.text

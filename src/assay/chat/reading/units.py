@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from assay.chat.reading.lexicon import QuantityKind, Unit
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 class Units(Numerals, Protocol):
     """How a language and a domain write units."""
 
-    kinds: Mapping[str, QuantityKind]
+    kinds: dict[str, QuantityKind]
     roughly: frozenset[str]
     """Endings between a number and its unit: 8-ish degrees."""
 

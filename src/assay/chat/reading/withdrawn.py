@@ -1,11 +1,12 @@
-"""What a text names and does not hold up: former prices ("down from €80"), and what it corrects or disowns.
+"""What a text names and does not hold up: former prices ("down from €80"), and what it corrects, rejects or disowns.
 
-Knows figures, states and sentences; which words mark them is the data of the language (`correction`) and the domain
-(`former`).
+Knows figures, states and sentences; which words mark them is the data of the language (`correction`, `reported`,
+`rejected`) and the domain (`former`, `aside`).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # "The usual price is about €80": how many tokens may stand between such words and their figure.
 _NEAR = 3
+# Quotation marks, each with those that can close it.
+_QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'"}
 # How many sentences a correction may be after what it corrects, and before what it says instead.
 _EARLIER, _LATER = 2, 1
 
@@ -27,12 +30,16 @@ def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
 
     `from_words` stand before a figure that another one has come from.
     """
-    if reading.stated("disowned"):
+    if any(not _is_of_others(reading, one) for one in reading.stated("disowned")):
         everything: list[Mention | Quantity] = [*reading.quantities, *chain(*reading.lists.values())]
         for said in everything:
             _take_back(said)
         return
     _withdraw_former(reading)
+    if "rejected" in reading.lists:
+        _withdraw_rejected(reading)
+    if "aside" in reading.lists:
+        _set_aside(reading)
     if from_words and len(reading.quantities) > 1:
         _withdraw_origins(reading, from_words)
     end = -1
@@ -40,6 +47,13 @@ def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
         if correction.first > end:  # "sorry, I mean" has "I mean" within it, and corrects once
             _withdraw_corrected(reading, correction)
             end = correction.last
+
+
+def _is_of_others(reading: Reading, disowned: Mention) -> bool:
+    """Whether 'that isn't true' is said of what others say: 'She says it's 20 °C. That isn't true: it's 8 °C.'"""
+    start = _sentences_back(reading, disowned.first, 1)
+    others = (*reading.all("reported"), *reading.all("attributed"), *reading.all("hearsay"))
+    return any(start <= one.first < disowned.first for one in others)
 
 
 def _take_back(said: Mention | Quantity) -> None:
@@ -73,6 +87,74 @@ def _withdraw_origins(reading: Reading, from_words: frozenset[str]) -> None:
         between = tokens[now.last + 1 : before.first]
         if 0 < len(between) <= _NEAR and not any(token.text in STOPS for token in between):
             _take_back(before)
+
+
+def _withdraw_rejected(reading: Reading) -> None:
+    """Take back what others say or what is quoted, if the text rejects it: 'She says 20 °C. She's wrong: it's 8 °C.'
+
+    What others say is taken back only if the text then gives something of the same sort.
+    """
+    rejections = sorted([mention.first for mention in reading.all("rejected")])
+    said: list[Mention | Quantity] = [*reading.quantities, *reading.all("states")]
+    for report in reading.all("reported"):
+        at = bisect_right(rejections, report.last)
+        if at == len(rejections) or rejections[at] > _sentences_on(reading, report.last, 1):
+            continue
+        stop = rejections[at]
+        end = _sentences_on(reading, stop, _LATER)
+        if _names_city(reading, report.last, stop) and _names_city(reading, stop, end):
+            continue  # "According to the app it's 8 °C in Oslo, but it's 20 °C in Madrid."
+        given = {_sort(one) for one in said if stop < one.first <= end and one.asserted}
+        for one in said:
+            if report.last < one.first < stop and _sort(one) in given:
+                _take_back(one)
+    for first, last in _quotations(reading):
+        at = bisect_right(rejections, last)
+        if at < len(rejections) and rejections[at] - last <= _NEAR:
+            for one in said:
+                if first < one.first < last:
+                    _take_back(one)
+
+
+def _names_city(reading: Reading, first: int, stop: int) -> bool:
+    return any(token.capital and token.cities is not None for token in reading.tokens[first:stop])
+
+
+def _quotations(reading: Reading) -> list[tuple[int, int]]:
+    """The tokens of each pair of quotation marks."""
+    found: list[tuple[int, int]] = []
+    opened: int | None = None
+    for at, token in enumerate(reading.tokens):
+        if opened is None and token.text in _QUOTES:
+            opened = at
+        elif opened is not None and token.text in _QUOTES[reading.tokens[opened].text]:
+            found.append((opened, at))
+            opened = None
+    return found
+
+
+def _set_aside(reading: Reading) -> None:
+    """Give figures of something more than the subject the role 'other', beside one of the subject itself.
+
+    These are a total ("€90 in total"), an offer on terms ("with code SAVE10 it's €58"), and in "two are £129, so £64.50
+    each" all but the last.
+    """
+    for mention in reading.all("aside"):
+        first, last = reading.sentence(mention.first)
+        own = [one for one in reading.quantities if one.asserted and one.role == "actual"]
+        before = [one for one in own if 0 < mention.first - one.last <= 1]
+        sort = mention.keys[0]
+        if sort == "aside.offer":
+            aside = [one for one in own if mention.last < one.first <= last]
+        elif sort == "aside.each":
+            kinds = {one.kind for one in before}
+            aside = [one for one in own if one.kind in kinds and first <= one.first <= last and one not in before]
+        else:
+            after = None if before else _figure_of(reading, mention)
+            aside = before or [one for one in own if one is after]
+        for figure in aside:
+            if any(one.kind == figure.kind and one not in aside for one in own):
+                figure.role = "other"
 
 
 def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:

@@ -56,10 +56,20 @@ def dates_claimed(context: ScoringContext) -> list[TextSpan]:
     response = context.response
     found: list[TextSpan] = []
     for what in context.truth.dates:
-        about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
+        about = sentences_of_date(context, what)
         found += [moment for moment in response.moments if response.sentence(moment.first) in about]
         found += [mention for mention in context.said("times") if response.sentence(mention.first) in about]
     return found
+
+
+def sentences_of_date(context: ScoringContext, what: str) -> set[tuple[int, int]]:
+    """Sentences whose dates are those of `what`: they speak of it, or it is asked for and the answer names nothing."""
+    response = context.response
+    said = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
+    if said or not context.query.all(f"dated.{what}") or response.all("dated"):
+        return said
+    firsts = [*(moment.first for moment in response.moments), *(time.first for time in context.said("times"))]
+    return {response.sentence(first) for first in firsts}
 
 
 def _claims_state(context: ScoringContext) -> bool:

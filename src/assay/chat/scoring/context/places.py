@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from assay.chat.domains import Domain, Truth
+from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place, main_name, words_of
 from assay.chat.reading.text import Reader, Reading
-from assay.chat.reading.tokens import CLAUSE_MARKS, Token
+from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
@@ -28,6 +29,7 @@ _SHORTEST_NAME = 2
 _LABEL_ENDS = frozenset(":|–—-*")
 # "Both cities are cloudy": how far from a token such a word may be.
 _ALL_REACH = 4
+_ENDS = CLAUSE_MARKS | STOPS
 # How many readings with a suite's own names are kept.
 _MOST_KEPT = 64
 # A region may follow these: Portland, Oregon; Newcastle upon Tyne.
@@ -121,6 +123,10 @@ class Subjects:
         at = bisect_right(named.firsts, index) - 1
         if len(places) == 1 and at == 0:
             return named.all
+        if len(places) > 1 and "|" in reading.text:
+            column = self._by_column(reading, places).get(index)
+            if column is not None:
+                return [column]
         if len(places) > 1 and self._is_of_all(reading, index):
             return []
         first, last = reading.sentence(index)
@@ -140,6 +146,19 @@ class Subjects:
         chosen = places[nearest]
         return [place.name for place in around if place is chosen or self._is_one_place(reading, place, chosen)]
 
+    def _by_column(self, reading: Reading, places: Sequence[Place]) -> dict[int, str]:
+        """The place of each token in a table with several columns that have places as headings."""
+        known: dict[int, str] | None = reading.memory.get("places by column")
+        if known is None:
+            known = reading.memory["places by column"] = {}
+            for head, rows in tables(reading):
+                named = [[one.name for one in places if cell.first <= one.first < cell.stop] for cell in head]
+                if sum(len(names) == 1 for names in named) > 1:
+                    for row in rows:
+                        for names, cell in zip(named, row, strict=False):
+                            known.update((at, name) for name in names[:1] for at in range(cell.first, cell.stop))
+        return known
+
     def _is_of_all(self, reading: Reading, index: int) -> bool:
         """Whether something is said of all places alike: 'both cities are cloudy'."""
         tokens = reading.tokens
@@ -147,7 +166,7 @@ class Subjects:
             for token in stretch:
                 if token.text in self._collective:
                     return True
-                if token.text in CLAUSE_MARKS or (token.capital and token.cities is not None):
+                if token.text in _ENDS or (token.capital and token.cities is not None):
                     break
         return False
 
@@ -232,12 +251,39 @@ class Subjects:
         if not known:
             return reading.places
         if not self._domain.uses_places:
+            known = self._versions_apart(reading, known)
             known += self._siblings(reading, known)
         else:
             known = [replace(place, name=main_name(tuple(place.name.split()))) for place in known]
         taken = {at for place in known for at in range(place.first, place.last + 1)}
         others = [place for place in reading.places if place.first not in taken]
         return sorted([*known, *others], key=lambda place: place.first)
+
+    def _versions_apart(self, reading: Reading, known: Sequence[Place]) -> list[Place]:
+        """The names in a text, with another version of the truth's product as one of its own: the Trail Runner Pro.
+
+        A text that names only the longer one may mean the truth's product by it.
+        """
+        tokens, true = reading.tokens, " ".join(self._true_words)
+        longer = {
+            place.first: tokens[place.last + 1]
+            for place in known
+            if place.name == true and place.last + 1 < len(tokens) and self._is_version(reading, place.last + 1)
+        }
+        if len(longer) == sum(place.name == true for place in known):
+            return list(known)
+        return [
+            # The addition comes first: of two names, the longer one is not to be the shorter with something added.
+            replace(place, last=place.last + 1, name=f"{longer[place.first].folded} {place.name}")
+            if place.first in longer
+            else place
+            for place in known
+        ]
+
+    def _is_version(self, reading: Reading, at: int) -> bool:
+        """Whether token `at`, after a name, makes it another: Pro, Max, XL, and not 'Trail Runner: In stock'."""
+        token = reading.tokens[at]
+        return token.capital and self._tells_apart(token) and reading.starts[at] == reading.ends[at - 1] + 1
 
     def _siblings(self, reading: Reading, known: Sequence[Place]) -> list[Place]:
         """Products of the same sort as the truth's that a text names beside it: the week pass beside the day pass.

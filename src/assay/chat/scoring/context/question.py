@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.chat.domains import Domain, Truth
+from assay.chat.reading.places import Place
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
 from assay.chat.scoring.context.places import Subjects
@@ -216,4 +217,15 @@ class Question:
 
 def asks_of_place(user: Reading, subjects: Subjects) -> bool:
     """Whether a message of the user asks what a place is like at present."""
-    return bool(user.all("asks_topic.of_place")) and bool(subjects.names_in(user))
+    if user.all("asks_topic.of_place"):
+        return bool(subjects.names_in(user))
+    openers = {mention.last + 1 for mention in user.all("asks_topic.of_next")}
+    return bool(openers) and any(_ends_question(user, one) for one in subjects.mentions(user) if one.first in openers)
+
+
+def _ends_question(user: Reading, place: Place) -> bool:
+    """Whether only a time follows a place in its sentence: 'How's Oslo today?', not 'How's Oslo nightlife?'."""
+    _, last = user.sentence(place.first)
+    times = {at for mention in user.all("times") for at in range(mention.first, mention.last + 1)}
+    rest = range(place.last + 1, last + 1)
+    return user.tokens[place.last].text.isalpha() and all(at in times or user.tokens[at].kind != "word" for at in rest)

@@ -1,0 +1,120 @@
+"""Units of numbers that are written without one: the unit of a figure beside it, or that of the role before it.
+
+Knows how numbers and units are written; knows no ranges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from assay.chat.reading.lexicon import Unit
+from assay.chat.reading.numerals import MINUS, Number
+from assay.chat.reading.units import UnitReader, Units
+
+if TYPE_CHECKING:
+    from assay.chat.reading.quantities import Quantity
+    from assay.chat.reading.text import Reading
+
+# A number is the figure before it in another unit if it differs by less than this: "15 °C or 59".
+_ROUNDED = 1.0
+# How many small words may stand between a role and its number: "highs near 14".
+_LINKS = 2
+
+
+class SharedUnits(Units, Protocol):
+    """How a language says that a number has the unit of another."""
+
+    or_: frozenset[str]
+    perhaps: frozenset[str]
+    before_other: frozenset[str]
+    """Words before an alternative to the figure before it."""
+    after_other: frozenset[str]
+    """What may follow such a number: a noun would say that it counts something else."""
+    roles: dict[str, set[str]]
+    extremes: set[str]
+    after_role: frozenset[str]
+    """Words between a role and its number."""
+
+
+class SharedUnitReader(UnitReader):
+    """Reads the numbers of one text, with units that they share with others."""
+
+    def __init__(self, reading: Reading, grammar: SharedUnits) -> None:
+        super().__init__(reading, grammar)
+        self.shared = grammar
+        self.role_ends = {
+            mention.last: kind
+            for kind, roles in grammar.roles.items()
+            if grammar.extremes <= roles
+            for role in grammar.extremes
+            for mention in reading.all(f"role.{kind}.{role}")
+        }
+
+    def role_of(self, at: int) -> str | None:
+        """The kind of quantity whose high or low the bare number at token `at` is: 'highs near 14', 'Low: 7'."""
+        tokens = self.tokens
+        for before in range(at - 1, max(-1, at - 2 - _LINKS), -1):
+            kind = self.role_ends.get(before)
+            if kind is not None:
+                after = tokens[at + 1] if at + 1 < len(tokens) else None
+                is_count = after is not None and after.kind == "word" and after.text not in self.shared.after_other
+                return None if is_count or (after is not None and after.text in ":%") else kind
+            if tokens[before].text not in self.shared.after_role and tokens[before].text not in MINUS:
+                return None
+        return None
+
+    def unit_of_role(self, number: Number) -> Unit | None:
+        """The unit of a high or low that is written without one: that of another figure, else the kind's own."""
+        kind = self.role_of(number.last) if self.role_ends and number.decimals <= 1 else None
+        if kind is None:
+            return None
+        for at in range(number.last + 2, self.reading.sentence(number.last)[1] + 1):
+            if self.tokens[at - 1].is_number and any(unit.kind == kind for unit in self.tokens[at].units):
+                unit, _ = self.unit_after(at - 1)
+                if unit is not None and unit.kind == kind:
+                    return unit
+        known = [figure.unit for figure in self.reading.quantities if figure.kind == kind]
+        if known:
+            return known[-1]
+        how = self.units.kinds[kind].units
+        own = next(name for name, one in how.items() if one["zero"] == 0 and one["times"] == one["over"])
+        return Unit((), kind, own, 0, how[own]["times"], how[own]["over"], cased=False)
+
+    def unit_of_pair(self, number: Number) -> Unit | None:
+        """The unit of the second of two figures with a slash between them, if they can be a high and a low: 9/1 °C."""
+        at = number.last + 2
+        if at >= len(self.tokens) or self.tokens[at - 1].text != "/":
+            return None
+        other = self.number(at + (self.tokens[at].text in MINUS))
+        unit = None if other is None else self.unit_after(other.last)[0]
+        return unit if unit is not None and self.shared.extremes <= self.shared.roles.get(unit.kind, set()) else None
+
+    def unit_of_other(self, number: Number) -> Unit | None:
+        """The unit of the figure that a number is an alternative to: '15 °C or 25'; None if there is none."""
+        tokens, grammar, known = self.tokens, self.shared, self.reading.quantities
+        at = number.first - 1
+        if at < 1 or not known or tokens[at].text not in grammar.before_other:
+            return None
+        while at > known[-1].last and tokens[at].text in grammar.perhaps:
+            at -= 1
+        hedged = at < number.first - 1
+        if tokens[at].text in grammar.or_:
+            at -= 1
+            hedged = True
+        at -= hedged and tokens[at].text == ","  # "15 °C, or 25"
+        if at != known[-1].last:
+            return None
+        following = tokens[number.last + 1 : number.last + 2]
+        if not following or following[0].kind != "word":
+            return self.restated_in(number, known[-1])
+        # "€24.50, or 3 for €60": what follows the small word is the price of so many.
+        beyond = any(one.is_number or one.units for one in tokens[number.last + 2 : number.last + 3])
+        return None if beyond or following[0].text not in grammar.after_other else self.restated_in(number, known[-1])
+
+    def restated_in(self, number: Number, figure: Quantity) -> Unit:
+        """The unit in which a number repeats a figure: the 59 of '15 °C or 59' is in °F; else the figure's own."""
+        for name, how in self.shared.kinds[figure.kind].units.items():
+            unit = Unit((), figure.kind, name, how["zero"], how["times"], how["over"], cased=False)
+            if name != figure.unit.name and abs(unit.convert(number.value) - figure.high) < _ROUNDED:
+                return unit
+        return figure.unit
