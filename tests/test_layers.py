@@ -53,7 +53,7 @@ HEIGHTS = {
 EXCEPTIONS = {
     ("assay.recorded", "", "assay.types"),
     ("assay.chat", "", "assay.runs.starting"),
-    ("assay.result", "Result.print", "assay.report"),
+    ("assay.result", "Result.drawn", "assay.report"),
     ("assay.result", "Result.html", "assay.report"),
     ("assay.result", "Result._repr_html_", "assay.report"),
 }

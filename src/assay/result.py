@@ -7,6 +7,7 @@ the direction of all others, as a convenience in interactive use.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,10 +33,18 @@ class Result(ABC):
 
     def print(self, *, full: bool = False) -> None:
         """Print the tables; `full` shows every figure."""
+        self.drawn(full=full)()
+
+    def drawn(self, *, full: bool = False) -> Callable[[], None]:
+        """Draw the tables now, and give the function that prints them."""
+        from rich.segment import Segments
+
         from assay import report
         from assay.shown import shown_console
 
-        shown_console().print(report.tables(self, full=full))
+        console = shown_console()
+        segments = Segments(list(console.render(report.tables(self, full=full))))
+        return lambda: console.print(segments)
 
     def html(self, path: str | Path) -> Path:
         """Write the report as one HTML file that opens offline. Gives its path."""

@@ -18,6 +18,7 @@ from tests.store.runs import some_run, states_of
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.runs import load
 from assay.store import open_store, schema
+from assay.store.encoding import encode_states
 from assay.store.ids import new_id
 from assay.store.store import Store
 from assay.types import Case, Ratio
@@ -92,6 +93,19 @@ def test_a_run_filled_case_by_case_is_the_run_saved_whole(store: Store, make_run
         g: list(by_case) for g, by_case in second.tallies.items()
     }
     assert [entry.cases for entry in store.list()] == [7, 7]
+
+
+def test_a_run_is_completed_with_its_last_tallies_and_its_summary(store: Store, make_run: MakeRun) -> None:
+    run = make_run(cases=4)
+    store.begin(run)
+    store.finish(run.id, run.tallies, ("1", {"figures": []}))
+    whole = replace(run, id=new_id())
+    store.save(whole)
+    first, second = (store.load(one.id).tallies for one in (run, whole))
+    assert {g: {case: encode_states(one) for case, one in by_case.items()} for g, by_case in first.items()} == {
+        g: {case: encode_states(one) for case, one in by_case.items()} for g, by_case in second.items()
+    }
+    assert store.summaries([run.id], "1") == {run.id: {"figures": []}}
 
 
 def test_writing_a_case_again_changes_nothing(store: Store, make_run: MakeRun) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -233,6 +233,7 @@ def run(
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
     gate = _gate(fail_on, require)
     check_outputs(html_out, json_out, junit, markdown)
+    drawn: list[Callable[[], None]] = []
     with (
         store_ahead(store, is_used=resume is None and not no_store) as process,
         started_ahead(suite, agents or "") as ahead,
@@ -275,18 +276,21 @@ def run(
                 offline=offline,
                 cluster=cluster,
                 ahead=ahead,
+                meanwhile=None if json_out == "-" else lambda result: drawn.append(result.drawn()),
             )
-    write_for_ci(result, junit=junit, markdown=markdown)
-    failures = [] if gate is None else gate.failures(result.scores)
-    if result.incomplete is not None and gate is not None:
-        failures.append(f"the run is incomplete: {result.incomplete.reason}")
-    try:
-        show_result(result, html_out=html_out, json_out=json_out)
-    finally:
-        for failure in failures:
-            announce(f"assay: gate: {failure}")
-    if failures:
-        raise typer.Exit(1)
+        if process is not None:
+            process.release()
+        write_for_ci(result, junit=junit, markdown=markdown)
+        failures = [] if gate is None else gate.failures(result.scores)
+        if result.incomplete is not None and gate is not None:
+            failures.append(f"the run is incomplete: {result.incomplete.reason}")
+        try:
+            show_result(result, html_out=html_out, json_out=json_out, draw=drawn.pop() if drawn else None)
+        finally:
+            for failure in failures:
+                announce(f"assay: gate: {failure}")
+        if failures:
+            raise typer.Exit(1)
 
 
 def _gate(fail_on: list[str] | None, require: list[str] | None) -> RunGate | None:
@@ -331,8 +335,9 @@ def start_with_progress(
     offline: bool = False,
     cluster: RayEngine | None = None,
     ahead: Ahead | None = None,
+    meanwhile: Callable[[ExperimentResult], None] | None = None,
 ) -> ExperimentResult:
-    """Run an experiment to its end, with progress on standard error; `ahead` are processes that were started ahead."""
+    """Run an experiment to its end, with progress on standard error; the rest is as in `start_run`."""
     from assay.runs.starting import start_run
 
     with conversation_progress() as progress:
@@ -348,6 +353,7 @@ def start_with_progress(
                 offline=offline,
                 cluster=cluster,
                 ahead=ahead,
+                meanwhile=meanwhile,
             )
         )
 
@@ -388,14 +394,22 @@ def _agents(text: str | None) -> str:
 # --- showing --------------------------------------------------------------------------------------------------------
 
 
-def show_result(result: ExperimentResult, *, html_out: Path | None = None, json_out: str | None = None) -> None:
-    """Show a result on the terminal and write it to files; exits 1 if no turn was scored."""
+def show_result(
+    result: ExperimentResult,
+    *,
+    html_out: Path | None = None,
+    json_out: str | None = None,
+    draw: Callable[[], None] | None = None,
+) -> None:
+    """Show a result on the terminal and write it to files; exits 1 if no turn was scored. `draw` prints its tables if
+    they are drawn already.
+    """
     from assay import report
 
     if json_out is not None:
         write_json(result.to_json(), json_out)
     if json_out != "-":
-        result.print()
+        (draw or result.print)()
     _report_unscored(result.scores)
     if html_out is not None:
         write_file(html_out, lambda: report.write_page(result, html_out))
@@ -403,9 +417,8 @@ def show_result(result: ExperimentResult, *, html_out: Path | None = None, json_
         _announce_incomplete(result)
     elif result.run is not None:
         shown = result.run.name or result.run.id
-        compare = (
-            [f"assay compare {shown}"] if len(result.agents) > 1 else []
-        )  # with one agent there is nothing to compare
+        # With one agent there is nothing to compare.
+        compare = [f"assay compare {shown}"] if len(result.agents) > 1 else []
         announce_run(result.run.id, see_also=(*compare, f"assay runs export {shown} OUT.html"))
     if not any(answer.entries for answer in result.answers):
         raise typer.Exit(1)

@@ -150,16 +150,16 @@ class Recorder:
         found = self._stored() if self._answers is None else self._answers
         return [answer for of_trial in found.values() for answer in of_trial]
 
-    def finish(self, tallies: StoredTallies | None = None) -> None:
-        """Complete the run: from here on it can be loaded and compared. `tallies` are those of its agents, if known.
+    def finish(self, tallies: StoredTallies | None = None, summary: tuple[str, Any] | None = None) -> None:
+        """Complete the run: from here on it can be loaded and compared. `tallies` are those of its agents, if known;
+        `summary` is what lists show of it, with its version.
 
         Baselines have no tallies, because they are not compared as agents.
         """
         self.flush()
         if tallies is None:
             tallies = tallies_of(one for one in self.answers() if one.agent not in self._baselines)
-        self._store.add_cases(self.id, tallies)
-        self._store.finish(self.id)
+        self._store.finish(self.id, tallies, summary)
 
     def _stored(self) -> dict[AnswerKey, list[Answer]]:
         self.flush()

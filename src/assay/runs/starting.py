@@ -17,16 +17,15 @@ from assay.chat.agents.spec import AgentSpec
 from assay.chat.running.experiment import AgentChoice, Experiences, Experiment
 from assay.chat.running.models import ModelChoice, cells_of
 from assay.chat.running.playing import Playing
-from assay.chat.running.sinks import MemorySink, Progress
-from assay.chat.running.streamed_times import streamed_note
 from assay.chat.running.trials import Pace
-from assay.chat.scoring.answers import Answer
 from assay.errors import RunInterruptedError, UsageError
 from assay.runs.machine import command_line
 from assay.runs.planning import PriceChoice, plan_experiment
+from assay.runs.played import play_in_memory, play_stored
 
 if TYPE_CHECKING:
     from assay.chat.running.processes.ahead import Ahead
+    from assay.chat.running.sinks import Progress
     from assay.chat.scoring.metric import Metric
     from assay.chat.suites import Suite
     from assay.engines.ray import RayEngine
@@ -173,11 +172,12 @@ async def start_run(
     offline: bool = False,
     cluster: RayEngine | None = None,
     ahead: Ahead | None = None,
+    meanwhile: Callable[[ExperimentResult], None] | None = None,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
     `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `ahead` are
-    processes that were started ahead.
+    processes that were started ahead. `meanwhile` is called with the result while a store completes the run.
 
     Example:
         >>> import asyncio
@@ -196,12 +196,14 @@ async def start_run(
                 await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
             measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
             if opened is None:
-                return await _play_in_memory(playing, experiment, measured, progress)
+                return await play_in_memory(playing, experiment, measured, progress)
             from assay.runs.from_results import experiment_run
 
             command = command_line()
             run = await asyncio.to_thread(experiment_run, experiment, measured, command=command, name=name, tags=tags)
-            return await _play_stored(playing, experiment, run, measured, opened, progress, begun, is_new=True)
+            return await play_stored(
+                playing, experiment, run, measured, opened, progress, begun, meanwhile, is_new=True
+            )
 
 
 async def resume_run(
@@ -245,7 +247,7 @@ async def resume_run(
         if budget is not None:
             experiment = replace(experiment, budget=budget)
         async with Playing(experiment, cluster) as playing:
-            return await _play_stored(playing, experiment, run, experience_of(run), opened, progress, begun)
+            return await play_stored(playing, experiment, run, experience_of(run), opened, progress, begun)
 
 
 def until_interrupted(work: Any) -> ExperimentResult:
@@ -322,93 +324,6 @@ def _unfinished(store: Store, reference: str) -> StoredRun:
         return found[0]
     named = [entry for entry in found if entry.run.name == reference]
     return named[0] if named else store.describe(reference)
-
-
-async def _play_in_memory(
-    playing: Playing, experiment: Experiment, measured: Experiences, progress: Callable[[Progress], None] | None
-) -> ExperimentResult:
-    sink = MemorySink()
-    try:
-        ended = await playing.play(sink, experience=measured, progress=progress)
-    except asyncio.CancelledError:
-        raise RunInterruptedError("the run was interrupted, and nothing was stored") from None
-    return _result(experiment, sink.answers, None, measured, ended)
-
-
-async def _play_stored(
-    playing: Playing,
-    experiment: Experiment,
-    run: Run,
-    measured: Experiences,
-    store: Store | StoreProcess,
-    progress: Callable[[Progress], None] | None,
-    begun: Callable[[str], None] | None = None,
-    *,
-    is_new: bool = False,
-) -> ExperimentResult:
-    from assay.runs.recorder import Recorder
-    from assay.runs.summaries import keep_summary_of
-
-    with store.locked(run.id):
-        recorder = Recorder(store, run, is_new=is_new)
-        if begun is not None:
-            begun(run.id)
-        done = recorder.done(experiment.turns)
-        # A run that was killed could not say what it had spent; what its answers cost is the least.
-        known = sum((answer.record.cost or 0.0) for answer in recorder.answers() if answer.record is not None)
-        spent = max(known, float(run.settings.get("spent") or 0.0))
-        try:
-            ended = await playing.play(recorder, done=done, experience=measured, progress=progress, spent=spent)
-        except asyncio.CancelledError:
-            raise RunInterruptedError(
-                "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
-            ) from None
-        if ended.spent is not None:
-            run = replace(run, settings={**run.settings, "budget": experiment.budget, "spent": ended.spent})
-            store.change_settings(run.id, run.settings)
-        if ended.streamed_times:
-            told = {agent: times.to_json() for agent, times in ended.streamed_times.items()}
-            notes = [*run.settings["notes"], *streamed_note(ended.streamed_times)]
-            run = replace(run, settings={**run.settings, "streamed_times": told, "notes": notes})
-            store.change_settings(run.id, run.settings)
-        result = _result(experiment, recorder.answers(), run, measured, ended)
-        if ended.stopped is not None:
-            return result
-        recorder.finish(result.tallies)
-    keep_summary_of(store, run.id, result)
-    return result
-
-
-def _result(
-    experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences, ended: Progress
-) -> ExperimentResult:
-    from assay.chat.scoring.scores import Scores
-    from assay.chat.scoring.tallies import tallies_of
-    from assay.runs.results import ExperimentResult, Incomplete
-
-    incomplete = None
-    if ended.stopped is not None:
-        stopped = ended.stopped
-        spent = ended.spent or 0.0
-        incomplete = Incomplete(stopped.words(), ended.done, ended.total, stopped.limit, spent, stopped.needed)
-    ordered, of_baselines = experiment.in_order(answers)
-    metrics = experiment.chosen_metrics
-    return ExperimentResult(
-        scores=Scores(tuple(ordered), metrics, experiment.seed),
-        baselines=Scores(tuple(of_baselines), metrics, experiment.seed) if of_baselines else None,
-        tallies=tallies_of(ordered),
-        suite=f"{experiment.suite.name}@{experiment.suite.version}",
-        notes=(
-            *([incomplete.words()] if incomplete else ()),
-            *experiment.notes,
-            *streamed_note(ended.streamed_times),
-        ),
-        streamed_times=ended.streamed_times,
-        experience=measured,
-        run=run,
-        cells=cells_of(experiment.agents),
-        incomplete=incomplete,
-    )
 
 
 def make_environments(

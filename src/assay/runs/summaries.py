@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from assay.events.evaluation import EventReport
     from assay.result import Result
     from assay.runs.load_tests import LoadResult
-    from assay.store.process import StoreProcess
     from assay.store.store import Store
 
 SUMMARY_VERSION = f"{__version__}+3"
@@ -123,7 +122,7 @@ def summaries_of(store: Store, ids: Sequence[str], *, keep: bool = True) -> dict
     return found
 
 
-def keep_summary_of(store: Store | StoreProcess, run_id: str, result: Result) -> None:
+def keep_summary_of(store: Store, run_id: str, result: Result) -> None:
     """Store the summary of a run whose result is available, so that it is not computed again."""
     with suppress(AssayError):
         store.keep_summary(run_id, SUMMARY_VERSION, RunSummary.of(result).to_json())

@@ -15,13 +15,14 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from assay.errors import AssayError, StoreError
 
 if TYPE_CHECKING:
     from assay.recorded import Run
-    from assay.store.contents import StoredTallies
+    from assay.store.contents import EncodedTallies, StoredTallies
     from assay.store.encoded import AnswerRow, EncodedAnswer
 
 _SIZE = struct.Struct("<Q")
@@ -57,13 +58,18 @@ class StoreProcess:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Let it write what it was sent, and wait until it has ended."""
+    def release(self) -> None:
+        """Nothing more will be sent: let it write what it was sent, and end, without waiting for it."""
         with self._one_call:
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:
                     with suppress(OSError):
                         pipe.close()
+
+    def close(self) -> None:
+        """Let it write what it was sent, and wait until it has ended."""
+        self.release()
+        with self._one_call:
             try:
                 self._process.wait(_SECONDS_TO_CLOSE)
             except subprocess.TimeoutExpired:
@@ -78,14 +84,7 @@ class StoreProcess:
     def add_cases(
         self, run_id: str, tallies: StoredTallies, *, answers: Iterable[AnswerRow | EncodedAnswer] = ()
     ) -> int:
-        from assay.store.encoding import encode_states
-
-        # States as bytes: their arrays would take longer to send than to encode.
-        encoded = {
-            group: {case: encode_states(states) for case, states in by_case.items()}
-            for group, by_case in tallies.items()
-        }
-        return int(self._call("add_cases", run_id, encoded, answers=list(answers)))
+        return int(self._call("add_cases", run_id, _encoded(tallies), answers=list(answers)))
 
     def drop_conversation(self, run_id: str, agent: str, scenario: str, repetition: int) -> int:
         return int(self._call("drop_conversation", run_id, agent, scenario, repetition))
@@ -93,11 +92,8 @@ class StoreProcess:
     def change_settings(self, run_id: str, settings: Mapping[str, Any]) -> None:
         self._call("change_settings", run_id, settings)
 
-    def finish(self, run_id: str) -> None:
-        self._call("finish", run_id)
-
-    def keep_summary(self, run_id: str, version: str, content: Any) -> None:
-        self._call("keep_summary", run_id, version, content)
+    def finish(self, run_id: str, tallies: StoredTallies = MappingProxyType({}), summary: Any = None) -> None:
+        self._call("finish", run_id, _encoded(tallies), summary)
 
     @contextmanager
     def locked(self, run_id: str) -> Iterator[None]:
@@ -144,6 +140,15 @@ class StoreProcess:
             f"the process that writes to the store has ended, with exit code {self._process.poll()}",
             hint="What was stored before is still there",
         )
+
+
+def _encoded(tallies: StoredTallies) -> EncodedTallies:
+    """States as bytes: their arrays would take longer to send than to encode."""
+    from assay.store.encoding import encode_states
+
+    return {
+        group: {case: encode_states(states) for case, states in by_case.items()} for group, by_case in tallies.items()
+    }
 
 
 def _write(pipe: IO[bytes], message: Any) -> None:

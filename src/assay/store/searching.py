@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from assay.store import schema
 from assay.store.contents import LOOKED_UP_AT_ONCE, batches
-from assay.store.references import COMPLETE, OPEN
+from assay.store.references import COMPLETE, OPEN, find_run
 
 _MOST_TAGS = 200
 
@@ -151,3 +151,11 @@ def load_summaries(connection: Connection, ids: Sequence[str], version: str) -> 
     for some in batches(ids, LOOKED_UP_AT_ONCE):
         found |= {row.id: row.content for row in connection.execute(query.where(runs.id.in_(some)))}
     return found
+
+
+def replace_summary(connection: Connection, run_id: str, version: str, content: Any) -> None:
+    """Store the summary of a run in place of an older one; nothing happens if the run was deleted."""
+    row = find_run(connection, run_id)
+    if row is not None:
+        connection.execute(delete(schema.summaries).where(schema.summaries.c.run == row.number))
+        connection.execute(insert(schema.summaries).values(run=row.number, version=version, content=content))

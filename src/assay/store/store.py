@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -24,7 +24,7 @@ from assay.store.database import Database
 from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
 from assay.store.reviews import Review, keep_review, load_reviews
-from assay.store.searching import RunPage, Search, count_trials, find_page, load_summaries, tags_of
+from assay.store.searching import RunPage, Search, count_trials, find_page, load_summaries, replace_summary, tags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,18 @@ class Store:
             chosen = update(schema.runs).where(schema.runs.c.number == row.number)
             connection.execute(chosen.values(settings=dict(settings)))
 
-    def finish(self, run_id: str) -> None:
-        """Mark an open run as complete. Has no effect on a complete run."""
+    def finish(
+        self, run_id: str, tallies: StoredTallies | EncodedTallies = MappingProxyType({}), summary: Any = None
+    ) -> None:
+        """Mark an open run as complete, in one transaction with its last tallies and its summary, if they are given:
+        the arguments of `add_cases` and, as a pair, of `keep_summary`. Has no effect on a complete run.
+        """
         with self._database.writing() as connection:
+            if tallies:
+                add(connection, _open_run(connection, run_id), tallies, ())
             _complete(connection, run_id)
+            if summary is not None:
+                replace_summary(connection, run_id, *summary)
 
     def delete(self, ref: str) -> str:
         """Delete a run, complete or not, with everything that belongs to it. Returns its id."""
@@ -192,11 +200,7 @@ class Store:
     def keep_summary(self, run_id: str, version: str, content: Any) -> None:
         """Store the summary of a run; an older one is replaced. Has no effect if the run was deleted."""
         with self._database.writing() as connection:
-            row = find_run(connection, run_id)
-            if row is not None:
-                connection.execute(delete(schema.summaries).where(schema.summaries.c.run == row.number))
-                values = {"run": row.number, "version": version, "content": content}
-                connection.execute(insert(schema.summaries).values(values))
+            replace_summary(connection, run_id, version, content)
 
     def review(self, ref: str, review: Review) -> None:
         """Store what a reviewer says about an answer; what they said about it before is replaced."""

@@ -11,6 +11,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from assay.chat.evaluator import ChatbotEvaluator
@@ -78,22 +79,33 @@ def describe_scoring_error(error: Exception) -> str:
     return describe_error(error)
 
 
-def _serve(source: IO[bytes], out: IO[bytes]) -> None:
+def _serve(source: IO[bytes], out: IO[bytes], expected: Mapping[str, str] | None) -> None:
+    if expected is not None:
+        # Readers are shared by evaluators with the same words, so that the one below finds what this one loads.
+        with suppress(Exception):  # reported when the settings name it
+            _loaded(expected)
     settings = _read(source)
     if settings is None:
         return
+    evaluator = _loaded(settings)
+    while (batch := _read(source)) is not None:
+        body = pickle.dumps(_shared([_outcome(evaluator, turn) for turn in batch]), pickle.HIGHEST_PROTOCOL)
+        out.write(MESSAGE_SIZE.pack(len(body)) + body)
+        out.flush()
+
+
+def _loaded(settings: Mapping[str, Any]) -> ChatbotEvaluator:
+    """An evaluator that has loaded what it loads at the first answer, such as names of cities.
+
+    The texts show their language, so that no other one is loaded, which most runs do not need.
+    """
     evaluator = ChatbotEvaluator(**settings)
-    # Loads what is loaded at the first answer, such as names of cities, before the first answer comes. The texts show
-    # their language, so that no other one is loaded, which most runs do not need.
     evaluator.evaluate_response(
         "What is the weather like in Oslo, and should I take a coat with me?",
         "It is 3 °C in Oslo, and you should take a coat with you.",
         "warm-up",
     )
-    while (batch := _read(source)) is not None:
-        body = pickle.dumps(_shared([_outcome(evaluator, turn) for turn in batch]), pickle.HIGHEST_PROTOCOL)
-        out.write(MESSAGE_SIZE.pack(len(body)) + body)
-        out.flush()
+    return evaluator
 
 
 def _shared(outcomes: Sequence[ScoredTurn | str]) -> list[ScoredTurn | str]:
@@ -126,17 +138,19 @@ def _read(source: IO[bytes]) -> Any:
     return pickle.loads(source.read(MESSAGE_SIZE.unpack(size)[0])) if len(size) == MESSAGE_SIZE.size else None
 
 
-def score_turns() -> None:
-    """Score until the input ends."""
+def score_turns(expected: Mapping[str, str] | None = None) -> None:
+    """Score until the input ends. What is `expected` of the settings, domain and language, is loaded before they come:
+    while a suite is read, nothing can be scored yet.
+    """
     gc.set_threshold(20_000, 20, 20)  # what is read has no cycles
     atexit.register(gc.freeze)  # at the end, Python would search everything for them
     # Our answers go to the pipe and whatever a metric prints to standard error, so that the two cannot mix.
     with os.fdopen(os.dup(1), "wb") as pipe:
         os.dup2(2, 1)
-        _serve(sys.stdin.buffer, pipe)
+        _serve(sys.stdin.buffer, pipe, expected)
 
 
 if __name__ == "__main__":
     from assay.chat.running import scoring_worker  # not __main__: the parent pickles its own classes
 
-    scoring_worker.score_turns()
+    scoring_worker.score_turns(dict(zip(("domain", "language"), sys.argv[1:], strict=False)) or None)

@@ -72,7 +72,7 @@ class AgentsFirst:
         self._release(scenario)
 
     def flush(self) -> None:
-        self._sink.flush()
+        """Left to the owner of the sink behind: one of agents and baselines may still be played."""
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
         self._sink.drop(agent, scenario, repetition)
@@ -81,7 +81,6 @@ class AgentsFirst:
         """Keep what still waits: no agent will play these scenarios."""
         for scenario in list(self._waiting):
             self._release(scenario)
-        self._sink.flush()
 
     def _release(self, scenario: str) -> None:
         for answer in self._waiting.pop(scenario, ()):

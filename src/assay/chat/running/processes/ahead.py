@@ -4,6 +4,7 @@ that are functions. Imports are inside functions, so that a new interpreter is s
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from assay.chat.running.processes.forking import Forked, can_fork, fork
 
 # Bytes of a suite that has more than enough turns for a process of their own, with baselines; most have fewer.
 _LARGE_SUITE = 16_000
+# A line of a suite's file with one of the two names that decide which words are read.
+_NAMED = re.compile(r"^(domain|language):[ \t]*['\"]?([a-z][a-z_-]*)['\"]?[ \t]*(?:#.*)?$", re.MULTILINE)
 # Agents for which a copy of this process is made before it is needed; the others start a new interpreter.
 _MOST_WORKERS = 4
 
@@ -27,9 +30,9 @@ class Ahead:
         self._workers: list[Forked] = []
         self._free: list[Forked] = []
 
-    def start_scoring(self) -> None:
-        """Start the process that scores."""
-        self.scoring = start_scoring()
+    def start_scoring(self, suite: Path) -> None:
+        """Start the process that scores, and let it load what a suite needs."""
+        self.scoring = start_scoring(_named_in(suite))
 
     def start_workers(self, agents: str) -> None:
         """Start processes for agents that are named as functions, NAME=module:function."""
@@ -55,22 +58,32 @@ class Ahead:
                 process.wait()
 
 
-def start_scoring() -> subprocess.Popen[bytes] | Forked:
-    """The process that scores, which waits for its settings."""
+def start_scoring(expected: dict[str, str] | None = None) -> subprocess.Popen[bytes] | Forked:
+    """The process that scores, which loads what its settings are `expected` to name and then waits for them."""
     if can_fork():
         from assay.chat.running.scoring_worker import score_turns
         from assay.chat.scoring.metric import METRICS
 
         METRICS.names()  # asks every installed package, for both
-        return fork(score_turns, has_stderr=False)
+        return fork(score_turns, expected, has_stderr=False)
     # -P keeps the current folder off the path. In a new session, Ctrl-C at the terminal does not reach it.
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "assay.chat.running.scoring_worker"],
+        [sys.executable, "-P", "-m", "assay.chat.running.scoring_worker", *(expected or {}).values()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def _named_in(suite: Path) -> dict[str, str] | None:
+    """Domain and language that a suite names, or those of a suite that names none; None if it cannot be read."""
+    try:
+        text = suite.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = dict(reversed(_NAMED.findall(text)))
+    return {"domain": found.get("domain", "weather"), "language": found.get("language", "en")}
 
 
 @contextmanager
@@ -80,7 +93,7 @@ def started_ahead(suite: str, agents: str) -> Iterator[Ahead]:
     ahead = Ahead()
     try:
         if path.is_file() and path.stat().st_size >= _LARGE_SUITE:
-            ahead.start_scoring()
+            ahead.start_scoring(path)
         ahead.start_workers(agents)
         yield ahead
     finally:

@@ -20,7 +20,7 @@ from io import FileIO
 from pathlib import Path
 from subprocess import TimeoutExpired
 from types import ModuleType
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 # Of the `assay` command, whether it is called by this name or by `python -m`.
 _COMMANDS = frozenset({"assay", "assay.cli", "assay.cli.__main__"})
@@ -77,7 +77,7 @@ class Forked:
                 os.kill(self.pid, signal.SIGKILL)
 
 
-def fork(work: Callable[[], None], *, has_stderr: bool = True) -> Forked:
+def fork(work: Callable[..., None], *values: Any, has_stderr: bool = True) -> Forked:
     """A copy of this process that calls a function and ends with it; its standard error may go nowhere."""
     their_input, our_output = os.pipe()
     our_input, their_output = os.pipe()
@@ -89,17 +89,17 @@ def fork(work: Callable[[], None], *, has_stderr: bool = True) -> Forked:
     gc.freeze()
     pid = os.fork()
     if pid == 0:
-        _run_copy(work, theirs)
+        _run_copy(work, values, theirs)
     for one in theirs:
         os.close(one)
     return Forked(pid, our_output, our_input, our_errors)
 
 
-def _run_copy(work: Callable[[], None], pipes: tuple[int, ...]) -> NoReturn:
+def _run_copy(work: Callable[..., None], values: tuple[Any, ...], pipes: tuple[int, ...]) -> NoReturn:
     code = 1
     try:
         _settle(sys.modules[work.__module__], pipes)
-        work()
+        work(*values)
         code = 0
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
