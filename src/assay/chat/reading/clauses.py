@@ -45,8 +45,10 @@ class Clauses:
         self._clause_words = frozenset(language["clause_words"])
         self._clause_ends = CLAUSE_MARKS | self._clause_words
         self._negation_stops = frozenset(language["negation_stops"])
+        parting = frozenset(negation.get("parting", ()))
+        self._denial_stops = self._negation_stops | parting
         self._or = frozenset(language["linking_or"])
-        self._and = frozenset(language["and_words"])
+        self._and = frozenset(language["and_words"]) | (parting & frozenset(negation.get("with", ())))
         self._not = frozenset(negation.get("contrast", ()))
         self._after_negation = frozenset(negation["after"])
         self._final = frozenset(negation.get("final", ()))
@@ -311,7 +313,7 @@ class Clauses:
 
         `zeros` are percentages of 0, `ended` the first tokens of phrases such as 'has cleared'.
         """
-        if self._in_reach(reading, first, negations, self._negation_stops):
+        if self._in_reach(reading, first, negations, self._denial_stops):
             return True
         tokens = reading.tokens
         at = last + 1

@@ -259,7 +259,7 @@ class _Parser(SharedUnitReader):
         before = tokens[at - 1]
         if before.units or before.text == "/" or before.text in self.grammar.before_other:
             return False
-        return not self.role_ends or self.role_of(at) is None
+        return not (self.role_ends and self.role_of(at)) and not (self.counting and self.counted(at))
 
     def compound(self, number: Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.

@@ -33,7 +33,7 @@ class Numerals(Protocol):
     vigesimal: bool
     """Whether numbers are counted in twenties: quatre-vingt-dix-sept."""
     one_joins: frozenset[str]
-    """Words before the one of twenty-one: vingt et un."""
+    """Words inside a number: vingt et un, one hundred and five."""
 
 
 @dataclass(slots=True)
@@ -127,13 +127,21 @@ class NumeralReader:
             is_joint = joint in DASHES or joint in numerals.one_joins
             step = 2 if is_joint and last + 2 < len(tokens) else 1
             value = tokens[last + step].value
-            if value is None or (step == 2 and joint in numerals.one_joins and value not in _ONES):
+            if value is None or (step == 2 and joint in numerals.one_joins and not self.is_joined_by_and(total, last)):
                 break
             joined = _joined(total, value, vigesimal=numerals.vigesimal)
             if joined is None:
                 break
             total, last = joined, last + step
         return total, 0, last
+
+    def is_joined_by_and(self, total: float, last: int) -> bool:
+        """Whether 'and' or 'et' after token `last` is inside a number: one hundred and five, vingt et un."""
+        value = self.tokens[last + 2].value
+        if self.numerals.vigesimal and value in _ONES:
+            return True
+        beyond = self.tokens[last + 3].value if last + 3 < len(self.tokens) else None
+        return total >= 100 and total % 100 == 0 and value is not None and value < 100 and beyond != 100
 
 
 def _joined(total: float, value: float, *, vigesimal: bool) -> float | None:

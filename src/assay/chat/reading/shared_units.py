@@ -49,6 +49,12 @@ class SharedUnitReader(UnitReader):
             for role in grammar.extremes
             for mention in reading.all(f"role.{kind}.{role}")
         }
+        self.counting = {one.last: one.keys[0].removeprefix("bare.") for one in reading.all("bare")}
+
+    def counted(self, at: int) -> str | None:
+        """The kind of quantity that a bare number counts if nothing follows it: 'we've got three.'"""
+        after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+        return self.counting.get(at - 1) if after is None or after.kind != "word" else None
 
     def role_of(self, at: int) -> str | None:
         """The kind of quantity whose high or low the bare number at token `at` is: 'highs near 14', 'Low: 7'."""
@@ -66,6 +72,7 @@ class SharedUnitReader(UnitReader):
     def unit_of_role(self, number: Number) -> Unit | None:
         """The unit of a high or low that is written without one: that of another figure, else the kind's own."""
         kind = self.role_of(number.last) if self.role_ends and number.decimals <= 1 else None
+        kind = kind or (self.counted(number.last) if self.counting and not number.decimals else None)
         if kind is None:
             return None
         for at in range(number.last + 2, self.reading.sentence(number.last)[1] + 1):

@@ -30,10 +30,7 @@ def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
 
     `from_words` stand before a figure that another one has come from.
     """
-    if any(not _is_of_others(reading, one) for one in reading.stated("disowned")):
-        everything: list[Mention | Quantity] = [*reading.quantities, *chain(*reading.lists.values())]
-        for said in everything:
-            _take_back(said)
+    if "disowned" in reading.lists and _withdraw_disowned(reading):
         return
     _withdraw_former(reading)
     if "rejected" in reading.lists:
@@ -47,6 +44,23 @@ def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
         if correction.first > end:  # "sorry, I mean" has "I mean" within it, and corrects once
             _withdraw_corrected(reading, correction)
             end = correction.last
+
+
+def _withdraw_disowned(reading: Reading) -> bool:
+    """Take back what the text disowns, and return whether that is everything: it is, unless a joke comes first."""
+    disowned = [one for one in reading.stated("disowned") if not _is_of_others(reading, one)]
+    if not disowned:
+        return False
+    everything: list[Mention | Quantity] = [*reading.quantities, *chain(*reading.lists.values())]
+    claims = [*reading.quantities, *reading.all("states")]
+    last = max(one.last for one in disowned)
+    is_joke = all(one.keys[0] == "disowned.joke" for one in disowned)
+    if not (is_joke and any(claim.first > last and claim.asserted for claim in claims)):
+        last = len(reading.tokens)
+    for said in everything:
+        if said.first < last:
+            _take_back(said)
+    return last == len(reading.tokens)
 
 
 def _is_of_others(reading: Reading, disowned: Mention) -> bool:

@@ -220,9 +220,13 @@ class Subjects:
             between = between[:-1]  # "€129 for the week pass"
         return (
             between[-1].text in self._reader.prepositions
-            and not any(token.kind == "word" and not token.units for token in between[:-1])
+            and not any(token.kind == "word" and not token.units and not self._joins(token) for token in between[:-1])
             and not any(token.text in ",;.|" for token in between)
         )
+
+    def _joins(self, token: Token) -> bool:
+        """Whether a word only adds a state to a figure: '6 °C and rain in Glasgow'."""
+        return token.text in self._reader.and_words or any(entry.keys[-1] == "states" for entry in token.phrases)
 
     def _named(self, reading: Reading) -> _Named:
         # A turn is read once and met again with every later answer. A suite's own names are not those of other suites.
