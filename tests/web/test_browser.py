@@ -108,6 +108,7 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
             (f"/difference?run={ids['before']}&run={run}", CHARTS, both[:1]),
             ("/history?name=nightly", CHARTS, both),
             ("/metrics", "true", both[1:]),
+            ("/api", "true", both[1:]),
             (f"/review?run={run}", "true", both),
             ("/live", "true", both),
             ("/timeline?predicted=example&truth=example", _TIMELINE, both),

@@ -14,6 +14,7 @@ from tests.web.conftest import AGENTS, experiment
 from assay.runs.loading import record
 from assay.store import open_store
 from assay.store.store import Store
+from assay.web.api import OPERATIONS
 from assay.web.app import make_app
 from assay.web.safety import Access
 from assay.web.site import Site
@@ -72,7 +73,7 @@ def test_a_run_links_every_cell_to_its_conversation(client: TestClient, ids: dic
 
 def test_every_page_is_light_and_has_no_inline_script(client: TestClient, ids: dict[str, str]) -> None:
     run = ids["nightly"]
-    paths = ["/runs", f"/runs/{run}", f"/runs/{run}/settings", "/metrics", "/history?name=nightly"]
+    paths = ["/runs", f"/runs/{run}", f"/runs/{run}/settings", "/metrics", "/api", "/history?name=nightly"]
     paths += [
         f"/runs/{run}/report",
         f"/difference?run={ids['before']}&run={run}",
@@ -134,6 +135,43 @@ def test_history_has_a_point_for_each_complete_run(client: TestClient, ids: dict
     assert page.count('"at":1') == page.count('"at":2') == len(AGENTS)
     verdict = client.get("/api/verdict", params={"run": [ids["before"], ids["nightly"]]}).json()
     assert len(verdict["sentences"]) == len(AGENTS)
+    assert verdict["calls"] == []
+    # The call of the figure that is shown, of each agent.
+    asked = re.findall(r'data-verdict="([^"]+)"', page)
+    found = client.get(asked[0].replace("&amp;", "&")).json()["calls"]
+    assert [one["of"] for one in found] == list(AGENTS)
+    assert {one["call"] for one in found} <= {"better", "worse", "same", "inconclusive"}
+
+
+def test_a_run_opens_with_how_many_trials_pass(client: TestClient, store: Store, ids: dict[str, str]) -> None:
+    words = shown(client.get(f"/runs/{ids['nightly']}").text)
+    opening = words[words.index("Overview") : words.index("Figures")]
+    passed = store.outcomes(ids["nightly"])
+    for agent in AGENTS:
+        trials: dict[tuple[str, int], bool] = {}
+        for row in passed:
+            if row["agent"] == agent:
+                key = (row["scenario"], row["repetition"])
+                trials[key] = trials.get(key, True) and row["passed"]
+        assert re.search(rf"{agent} .*{sum(trials.values())} of {len(trials)} trials", opening), opening
+    assert re.search(r"They differ in (none|\d+) of 10 scenarios", opening)
+    alone = shown(client.get(f"/runs/{ids['read from a file']}").text)
+    assert "agents differ" not in alone
+
+
+def test_several_candidates_are_shown_at_a_glance(client: TestClient, ids: dict[str, str]) -> None:
+    sides = [f"{ids[name]}:{agent}" for name in ("before", "nightly") for agent in AGENTS][:3]
+    page = client.get("/difference", params={"run": sides}).text
+    glance = page[page.index("At a glance") : page.index("<h2>Verdicts</h2>")]
+    first = re.search(r"<tr><th[^>]*>trials passed</th>(.*?)</tr>", glance)
+    assert first is not None
+    assert len(re.findall("<td", first[1])) == 3, "the baseline and two candidates"
+    assert re.search("inconclusive|same|better|worse", first[1])
+
+
+def test_the_page_about_the_api_has_every_operation(client: TestClient) -> None:
+    page = client.get("/api").text
+    assert all(f"<code>{one.path}</code>" in page for one in OPERATIONS)
 
 
 def test_the_metrics_page_has_every_rule(client: TestClient) -> None:
@@ -157,7 +195,7 @@ def test_a_run_is_tagged_renamed_and_deleted(tmp_path_factory: pytest.TempPathFa
         assert (found.name, found.tags) == ("new name", ("second",))
         assert client.post(f"/runs/{run}/name", data={"name": "@last"}).status_code == 400
         asked = client.get("/runs/delete", params={"run": run}).text
-        assert "cannot be brought back" in asked
+        assert "cannot be undone" in asked
         assert "There are no runs" in client.post("/runs/delete", data={"run": run}).text
         assert "Load the demo" in client.get("/runs").text
 
@@ -231,7 +269,7 @@ def test_a_run_of_events_that_a_program_gave_has_no_timeline(tmp_path: Path) -> 
             assert "Whole report" in page
             assert f"/timeline?run={run_id}" not in page
             # One run is nothing to compare.
-            assert "fewer than two finished runs" in client.get("/difference").text
+            assert "needs two finished runs" in client.get("/difference").text
 
 
 def test_a_kept_scenario_is_offered_first(client: TestClient) -> None:

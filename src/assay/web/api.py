@@ -90,7 +90,7 @@ def _verdict(site: Site, request: Request) -> dict[str, Any]:
     before, after, *others = [*_references(request), ""]
     if not after or any(others):
         raise UsageError("a verdict needs two runs")
-    return {"sentences": verdict_of(site, before, after)}
+    return verdict_of(site, before, after, query_text(request, "figure"))
 
 
 def _metrics(site: Site, request: Request) -> dict[str, Any]:
@@ -168,8 +168,11 @@ OPERATIONS = (
         "/api/verdict",
         "Two runs compared, in a sentence for each agent they share",
         _verdict,
-        _TWO_REFERENCES,
-        object_with(sentences=list_of({"type": "string"})),
+        {**_TWO_REFERENCES, "figure": TEXT},
+        object_with(
+            sentences=list_of({"type": "string"}),
+            calls=list_of(object_with(of={"type": "string"}, call={"type": "string"})),
+        ),
         required=("run",),
     ),
     Operation(

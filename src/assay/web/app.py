@@ -120,6 +120,12 @@ def _reference(site: Site, request: Request) -> View:
     return reference_view()
 
 
+def _api_reference(site: Site, request: Request) -> View:
+    from assay.web.pages.api_reference import api_view
+
+    return api_view()
+
+
 def _conversation(site: Site, request: Request) -> View:
     from assay.web.pages.conversation import conversation_view
 
@@ -218,6 +224,7 @@ _PAGES: dict[str, _Page] = {
     "/review": _review,
     "/timeline": _timeline,
     "/metrics": _reference,
+    "/api": _api_reference,
 }
 # They show installed agents and files on the disk, whose changes nothing tells.
 _ABOUT_MORE = frozenset({"/runs/new", "/timeline"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from assay.report.charts.parts import (
     Panels,
     Rows,
@@ -21,7 +23,8 @@ _APART = 0.07
 def run_history(*, rows: Rows, title: str = "", unit: str = "") -> Panels:
     """Draw a figure from run to run with its intervals: one panel with a line for each agent or protocol.
 
-    Rows: `model` (the agent, or the protocol), `run` (its label), `at` (its place, from 1), `value`, `low`, `high`.
+    Rows: `model` (the agent, or the protocol), `run` (its name), `label` (what the axis says below it), `at` (its
+    place, from 1), `value`, `low`, `high`.
     """
     if not rows:
         return {}
@@ -31,12 +34,19 @@ def run_history(*, rows: Rows, title: str = "", unit: str = "") -> Panels:
     rows = [{**row, "place": round(row["at"] + apart[row["model"]], 4)} for row in rows]
     last = max(row["at"] for row in rows)
     ending = f", {unit}" if unit else ""
+    labels = {row["at"]: row.get("label", str(row["at"])) for row in rows}
     across: Spec = {
         "field": "place",
         "type": "quantitative",
-        "title": "run, oldest first",
+        "title": "run (UTC), oldest first",
         "scale": {"nice": False, "domain": [0.5, last + 0.5]},
-        "axis": {"tickMinStep": 1, "format": "d", "grid": False},
+        "axis": {
+            "values": sorted(labels),
+            "labelExpr": f"{json.dumps({str(at): label for at, label in labels.items()})}[datum.value]",
+            "labelOverlap": "greedy",
+            "labelSeparation": 8,
+            "grid": False,
+        },
     }
     scale: Spec = {"zero": False, "nice": True}
     if not unit and all(0 <= row[end] <= 1 for row in rows for end in ("value", "low", "high") if row[end] is not None):

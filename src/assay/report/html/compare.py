@@ -12,6 +12,7 @@ from typing import Any
 
 from assay import __version__
 from assay.compare import Comparison, ComparisonLine, Measure
+from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, details, element, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, save, table
@@ -61,7 +62,8 @@ def content(comparisons: Sequence[Comparison], *, changed: Markup = EMPTY) -> Co
     )
     body = [
         _notes(comparisons),
-        *(_verdicts(one, _label(one) if len(comparisons) > 1 else "Verdicts") for one in comparisons),
+        _glance(comparisons) if len(comparisons) > 1 else EMPTY,
+        section("Verdicts", join(_verdicts(one, is_folded=len(comparisons) > 1) for one in comparisons)),
         _explained(comparisons[0]),
         changed,
         section("How far apart", apart),
@@ -78,8 +80,14 @@ def _lead(comparisons: Sequence[Comparison]) -> Markup:
     """The verdicts in a sentence each; what was compared is said once if it is the same for all."""
     matched = [matching(one) for one in comparisons]
     if len(matched) > 1 and len(set(matched)) == 1:
-        items = (element("li", element("b", f"{headline(one)}.")) for one in comparisons)
-        return element("ul", *items) + element("p", matched[0])
+        baseline = comparisons[0].baseline.label
+        items = (
+            element("li", element("b", f"{one.candidate.label}: {counted_calls(one)}."))
+            if one.baseline.label == baseline
+            else element("li", element("b", f"{headline(one)}."))
+            for one in comparisons
+        )
+        return element("ul", *items) + element("p", f"Against {baseline}. {matched[0]}")
     if len(comparisons) == 1:
         return element("p", element("b", f"{counted_calls(comparisons[0]).capitalize()}."), f" {matched[0]}")
     sentences = zip(comparisons, matched, strict=True)
@@ -95,14 +103,60 @@ def _notes(comparisons: Sequence[Comparison]) -> Markup:
     return section("Read this first", element("ul", *(element("li", note) for note in notes))) if notes else EMPTY
 
 
-def _verdicts(comparison: Comparison, heading: str) -> Markup:
+def _verdicts(comparison: Comparison, *, is_folded: bool) -> Markup:
+    """Every metric of a comparison; folded away below its heading if it is one of several."""
     rows: list[list[str]] = []
-    for part in dict.fromkeys(line.measure.part for line in comparison.lines):
+    lines = [line for line in comparison.lines if not _is_absent(line)]
+    for part in dict.fromkeys(line.measure.part for line in lines):
         rows.append([element("b", part), *[""] * 5])
-        rows += [_row(line) for line in comparison.lines if line.measure.part == part]
+        rows += [_row(line) for line in lines if line.measure.part == part]
     header = ["metric", "baseline", "candidate", "difference", "p", "verdict"]
-    shown = element("div", table(header, rows, numeric=(1, 2, 3, 4)), class_="verdict-table")
-    return section(heading, shown)
+    shown = element("div", table(header, rows, numeric=(1, 2, 3, 4)), class_="verdict-table") if rows else EMPTY
+    whole = shown + _left_out(comparison)
+    return details(f"{_label(comparison)}: {counted_calls(comparison)}", whole) if is_folded else whole
+
+
+def _left_out(comparison: Comparison) -> Markup:
+    """Metrics that have no value on either side, with the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for line in comparison.lines:
+        if _is_absent(line):
+            by_reason.setdefault(line.verdict.reason, []).append(title_with_unit(line.measure))
+    if not by_reason:
+        return EMPTY
+    items = (element("li", ", ".join(titles), element("small", f": {why}")) for why, titles in by_reason.items())
+    n = sum(map(len, by_reason.values()))
+    return details(f"{counted(n, 'metric')} without a value", element("ul", *items), class_="why")
+
+
+def _is_absent(line: ComparisonLine) -> bool:
+    """Whether neither side has a value."""
+    return line.baseline.value is None and line.candidate.value is None
+
+
+def _glance(comparisons: Sequence[Comparison]) -> Markup:
+    """Every candidate beside the others: the difference from the baseline and the call."""
+    by_candidate = [{line.measure: line for line in one.lines} for one in comparisons]
+    measures = dict.fromkeys(measure for lines in by_candidate for measure in lines)
+    rows = []
+    for measure in measures:
+        lines = [found.get(measure) for found in by_candidate]
+        if all(line is None or _is_absent(line) for line in lines):
+            continue
+        first = next(line for line in lines if line is not None)
+        cells = [_glanced(line) for line in lines]
+        rows.append([title_with_unit(measure), value_text(first.baseline.value, measure), *cells])
+    header = ["metric", "baseline", *(one.candidate.label for one in comparisons)]
+    words = element("p", f"Differences from {comparisons[0].baseline.label}, each with its verdict.", class_="muted")
+    return section("At a glance", words + element("div", table(header, rows), class_="glance"))
+
+
+def _glanced(line: ComparisonLine | None) -> Markup:
+    if line is None or line.verdict.difference is None:
+        return element("span", "–", class_="muted")
+    call = line.verdict.call
+    difference = signed(line.verdict.difference, line.measure.unit)
+    return join([difference, element("small", call, class_=_CLASSES.get(call, "muted"))])
 
 
 def _explained(comparison: Comparison) -> Markup:

@@ -92,8 +92,12 @@ def _chooser(site: Site) -> View:
     found = site.store.search(Search(state="complete"), limit=_MOST_OFFERED)
     above = crumbs(("Runs", "/runs"))
     if found.total < 2:
-        words = element("p", "There are fewer than two finished runs to compare. ", element("a", "Runs", href="/runs"))
-        content = Content(title="Difference", lead=EMPTY, body=words)
+        lead = element("p", "What changed between runs needs two finished runs. ", f"There {_stored(found.total)}.")
+        ways = (
+            element("a", "All runs", class_="button primary", href="/runs"),
+            element("a", "Start a run", class_="button", href="/runs/new"),
+        )
+        content = Content(title="Difference", lead=lead, body=element("div", *ways, class_="actions ways"))
         return View(content=content, place="runs", above=above, is_kept=False)
     options = [("", "–")] + [
         (run.id, f"{run.name or run.id} · {run.created[:16].replace('T', ' ')}") for run in found.runs
@@ -105,6 +109,10 @@ def _chooser(site: Site) -> View:
     lead = element("p", "Choose two runs of the same kind; the first is the baseline.")
     content = Content(title="Difference", lead=lead, body=body)
     return View(content=content, place="runs", above=above, is_kept=False)
+
+
+def _stored(runs: int) -> str:
+    return "is one" if runs else "is none"
 
 
 def _name(run: Run | None, agent: str, *, is_alone: bool) -> Markup:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay.errors import UsageError
 from assay.plural import counted
 from assay.report.html.elements import Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
 from assay.report.verdicts import headline
-from assay.runs.summaries import RunFigure, RunSummary
+from assay.runs.summaries import PASS_RATE, RunFigure, RunSummary
 from assay.store.searching import ListedRun, Search
 from assay.web.addresses import address, run_address
 from assay.web.pages.figures import figure_value
@@ -17,6 +19,8 @@ from assay.web.shell import View, crumbs, form, hidden
 from assay.web.site import Site
 
 MOST_RUNS = 200
+# What the share of trials that pass is called in comparisons.
+_COMPARED_AS = {PASS_RATE: "trials_passed"}
 _LISTED = 25
 
 
@@ -40,7 +44,8 @@ def _trend(name: str, figure: str, total: int, runs: list[ListedRun], summaries:
     rows = []
     for at, run in enumerate(runs, 1):
         for one in _of(summaries.get(run.id), chosen):
-            point = {"model": one.group, "run": f"{run.created[:16].replace('T', ' ')} {run.id}", "at": at}
+            when = run.created[:16].replace("T", " ")
+            point = {"model": one.group, "run": f"{when} {run.id}", "label": when[5:], "at": at}
             rows.append(point | {"value": one.value, "low": one.low, "high": one.high})
     unit = next((one.unit for run in runs for one in _of(summaries.get(run.id), chosen)), "")
     chart = figures.add("run_history", rows=rows, title=titles.get(chosen, ""), unit=unit)
@@ -56,7 +61,12 @@ def _trend(name: str, figure: str, total: int, runs: list[ListedRun], summaries:
     over_time = section(heading[:1].upper() + heading[1:] or "Over time", chart)
     body = join([menu, over_time, section("Run by run", _runs(runs, summaries, chosen))])
     words = counted(total, "complete run") if total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
+    newest = join(
+        (join([isolated(one.group), " ", figure_value(one)]) for one in _of(summaries.get(runs[-1].id), chosen)), ", "
+    )
     lead = element("p", f"{words} of this name. ", element("a", "List them", href=address("/runs", name=name)), ".")
+    if newest:
+        lead = element("p", "The newest run, ", element("b", heading), ": ", newest, ".") + lead
     return View(
         content=Content(title=f"History of {name}", lead=lead, body=body, charts=figures.charts),
         place="runs",
@@ -86,12 +96,21 @@ def _runs(runs: list[ListedRun], summaries: dict[str, RunSummary], key: str) -> 
         verdict: Markup = element("span", "the first", class_="muted")
         if at:
             before = runs[at - 1]
-            pair = address("/difference", run=[before.id, run.id])
-            verdict = element("a", "compare", href=pair, data_verdict=address("/api/verdict", run=[before.id, run.id]))
+            pair = {"run": [before.id, run.id]}
+            asked = address("/api/verdict", **pair, figure=key)
+            verdict = element("a", "compare", href=address("/difference", **pair), data_verdict=asked)
         lines.append([element("a", created(run.created), href=run_address(run.id)), join(values), verdict])
     return table(["run (UTC)", "value", "against the run before"], lines, numeric=(), label="Runs")
 
 
-def verdict_of(site: Site, before: str, after: str) -> list[str]:
-    """The verdicts of a run against another in words, one sentence for each agent they share."""
-    return [headline(comparison) for comparison in site.comparisons([site.side(before), site.side(after)])]
+def verdict_of(site: Site, before: str, after: str, figure: str = "") -> dict[str, list[Any]]:
+    """A run against another: a sentence for each agent they share, and the calls of one figure if it is named."""
+    comparisons = site.comparisons([site.side(before), site.side(after)])
+    key = _COMPARED_AS.get(figure, figure)
+    calls = [
+        {"of": comparison.candidate.agent or line.measure.part, "call": line.verdict.call}
+        for comparison in comparisons
+        for line in comparison.lines
+        if line.measure.key == key
+    ]
+    return {"sentences": [headline(comparison) for comparison in comparisons], "calls": calls}

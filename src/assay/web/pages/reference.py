@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from inspect import getmodule
 
+from assay.plural import counted
 from assay.report.html.conversation import STYLE
 from assay.report.html.elements import EMPTY, Markup, element, join, section
 from assay.report.html.page import Content, table
@@ -16,8 +18,12 @@ _BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "0 
 def reference_view() -> View:
     """The page."""
     answers, events = _answers(), _events()
-    contents = (("Metrics of an answer", "answers"), ("Protocols for desktop events", "events"))
-    links = (element("li", element("a", title, href=f"#{anchor}")) for title, anchor in contents)
+    contents = (
+        ("Metrics of an answer", "#answers"),
+        ("Protocols for desktop events", "#events"),
+        ("HTTP API", "/api"),
+    )
+    links = (element("li", element("a", title, href=to)) for title, to in contents)
     nav = element("nav", element("ul", *links), class_="contents", aria_label="Contents")
     body = join(
         [
@@ -38,8 +44,8 @@ def _answers() -> Markup:
     parts = [
         element(
             "p",
-            "A score is a base plus the points of the rules that fire, kept between 0 and 1. "
-            f"Its band: {bands}, and excellent from there on.",
+            "A score is a base plus the points of the rules that apply, kept between 0 and 1. "
+            f"Its band: {bands}, and excellent from there on. Open a metric to see its rules.",
         )
     ]
     for name in METRICS.names():
@@ -53,7 +59,7 @@ def _answers() -> Markup:
             for rule in metric.rules
         ]
         facts = f"{metric.group} · base {metric.base:g} · {metric.neutral:g} if not measured · {metric.version}"
-        head = element("summary", element("code", metric.name), " ", element("span", metric.asks, class_="muted"))
+        head = _head(metric.name, metric.asks)
         shown = table(["rule", "what the answer or its context shows", "points"], rows, numeric=(2,), label=name)
         parts.append(
             element("details", head, element("p", facts, class_="muted"), shown, class_="answer", id=f"metric-{name}")
@@ -64,7 +70,9 @@ def _answers() -> Markup:
 def _events() -> Markup:
     from assay.events.protocols import PROTOCOLS, every_protocol
 
-    parts = []
+    parts = [
+        element("p", "A protocol is a way to compare predicted events with true ones. Open one to see its figures.")
+    ]
     for name in every_protocol():
         protocol = PROTOCOLS.get(name)
         rows: list[list[str]] = [
@@ -73,7 +81,18 @@ def _events() -> Markup:
             if one.listed
         ]
         label = f"{protocol.name}@{protocol.version}"
-        head = element("summary", element("code", label), " ", element("span", f"{len(rows)} figures", class_="muted"))
+        head = _head(label, f"{_purpose(protocol)} {counted(len(rows), 'figure')}.".strip())
         shown = table(["key", "figure", "unit", "direction", "undefined if"], rows, numeric=(), label=label)
         parts.append(element("details", head, shown, class_="answer", id=f"protocol-{name}"))
     return join(parts)
+
+
+def _head(name: str, words: str) -> Markup:
+    return element("summary", element("code", name), " ", element("span", words, class_="muted"), class_="named")
+
+
+def _purpose(protocol: object) -> str:
+    """What a protocol compares: the first sentence of its module, without its name."""
+    said = (getmodule(type(protocol)) or protocol).__doc__ or ""
+    first = said.strip().partition("\n")[0].partition(": ")[2]
+    return first[:1].upper() + first[1:]

@@ -43,6 +43,7 @@ _KEYS = (
     ("u", "undo: withdraw what you said about the answer before"),
     ("?", "these keys"),
 )
+_NO_LABEL = "How far each metric agrees with you, as Cohen's κ with its interval, appears after the first label."
 _Place = tuple[str, str, int, int]
 
 
@@ -91,8 +92,9 @@ def review_view(site: Site, asked: Queue) -> View:
         ]
     )
     name = entry.run.name or entry.run.id
+    lead = element("p", "Is this answer good? Pass or fail it, or score it from 1 (bad) to 5 (excellent).")
     return View(
-        content=Content(title="Review", lead=EMPTY, body=body),
+        content=Content(title=f"Review of {name}", lead=lead, body=body),
         place="review",
         above=crumbs(("Runs", "/runs"), (name, run_address(entry.run.id))),
         modules=("review.js",),
@@ -103,14 +105,23 @@ def _choose(site: Site) -> View:
     found = site.store.search(Search(state="complete"), limit=MOST_QUEUED)
     rows: list[list[str]] = [
         [element("a", isolated(run.name or run.id), href=address("/review", run=run.id)), kind_badge(run.kind),
-         created(run.created)]
+         f"{run.cases:,}", created(run.created)]
         for run in found.runs
         if run.kind in ("chat", "experiment")
     ]  # fmt: skip
-    listed = table(["run", "kind", "created (UTC)"], rows, numeric=(), label="Runs with answers")
-    nothing = element("p", "No run has answers yet. ", element("a", "Talk to agents", href="/live"), class_="nothing")
-    lead = element("p", "Label answers by keyboard, and see how far the metrics agree with you. Choose a run.")
-    return View(content=Content(title="Review", lead=lead, body=listed if rows else nothing), place="review")
+    listed = table(["run", "kind", "scenarios", "created (UTC)"], rows, numeric=(2,), label="Runs with answers")
+    nothing = element(
+        "div",
+        element("a", "Compare live", class_="button primary", href="/live"),
+        element("p", "No run has answers yet. Talk to agents, and their answers can be reviewed here.", class_="muted"),
+        class_="demo",
+    )
+    lead = element(
+        "p", "Say which answers are good, by keyboard, and see how far the metrics agree with you.",
+        " Choose a run." if rows else "",
+    )  # fmt: skip
+    content = Content(title="Review", lead=lead, body=listed if rows else nothing)
+    return View(content=content, place="review", is_kept=bool(rows))
 
 
 def queued(scores: Scores, order: str, seed: int) -> list[Answer]:
@@ -188,9 +199,10 @@ def _form(asked: Queue, at: int, answer: Answer, said: Mapping[str, Any] | None)
     score = None if said is None else said["score"]
 
     def button(name: str, value: str, words: str, key: str, pressed: bool) -> Markup:
-        mark = element("kbd", key)
+        # A number is its own key.
+        mark = EMPTY if words == key else join([" ", element("kbd", key, aria_hidden="true")])
         return element(
-            "button", words, " ", mark, type="submit", name=name, value=value, data_key=key,
+            "button", words, mark, type="submit", name=name, value=value, data_key=key,
             aria_pressed="true" if pressed else "false",
         )  # fmt: skip
 
@@ -199,7 +211,7 @@ def _form(asked: Queue, at: int, answer: Answer, said: Mapping[str, Any] | None)
     )
     comment = element(
         "input", name="comment", value="" if said is None else said["comment"], maxlength=500,
-        placeholder="comment (c)", aria_label="Comment",
+        placeholder="comment (key c)", aria_label="Comment",
     )  # fmt: skip
     fields = (
         *(hidden(name, str(getattr(asked, name))) for name in ("run", "order", "seed", "reviewer")),
@@ -209,7 +221,7 @@ def _form(asked: Queue, at: int, answer: Answer, said: Mapping[str, Any] | None)
         hidden("was_score", "" if score is None else str(score)),
         button("passed", "yes", "Pass", "p", passed is True),
         button("passed", "no", "Fail", "f", passed is False),
-        element("span", *scores, class_="scores"),
+        element("span", *scores, class_="scores", role="group", aria_label="Score from 1, bad, to 5, excellent"),
         comment,
         button("undo", "yes", "Undo", "u", False),
     )
@@ -218,7 +230,8 @@ def _form(asked: Queue, at: int, answer: Answer, said: Mapping[str, Any] | None)
 
 def _help() -> Markup:
     rows = (element("li", element("kbd", keys), " ", words) for keys, words in _KEYS)
-    return element("details", element("summary", "Keys"), element("ul", *rows), class_="why", data_review="help")
+    keys = element("summary", "All keys ", element("kbd", "?"))
+    return element("details", keys, element("ul", *rows, class_="keys"), class_="why", data_review="help")
 
 
 def stored_label(site: Site, given: Mapping[str, str]) -> str:
@@ -280,7 +293,7 @@ def _agreements(scores: Scores, reviews: Sequence[Mapping[str, Any]]) -> Markup:
         if (label := label_of(review)) is not None
     ]
     if not labels:
-        return section("Agreement", element("p", "Appears after the first label.", class_="muted"), anchor="agreement")
+        return section("Agreement", element("p", _NO_LABEL, class_="muted"), anchor="agreement")
     found = calibrate(scores, labels)
     rows = [_row(one) for one in found.agreements]
     header = ["metric", "n", "κ", "both good", "too kind", "too strict", "neither"]

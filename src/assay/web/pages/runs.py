@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.errors import UsageError
 from assay.plural import counted
-from assay.report.html.elements import EMPTY, Markup, element, isolated, join
+from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.page import Content, table
 from assay.runs.background import progress_of
 from assay.runs.summaries import RunSummary
@@ -163,17 +163,24 @@ def delete_view(site: Site, ids: Sequence[str]) -> View:
     if not ids:
         raise UsageError("no run was chosen", hint="Choose some in the list")
     entries = [site.store.describe(run_id) for run_id in ids]
-    items = (
-        element("li", isolated(entry.run.name or entry.run.id), " ", element("code", entry.run.id)) for entry in entries
-    )
-    body = element("ul", *items) + form(
+    rows = [
+        [
+            element("span", isolated(entry.run.name or entry.run.id), element("small", element("code", entry.run.id))),
+            kind_badge(entry.run.kind),
+            f"{entry.cases:,}",
+            created(entry.run.created),
+        ]
+        for entry in entries
+    ]
+    shown = table(["run", "kind", "cases", "created (UTC)"], rows, numeric=(2,), label="Runs to be deleted")
+    body = shown + form(
         "/runs/delete",
         *(hidden("run", entry.run.id) for entry in entries),
         element("button", f"Delete {counted(len(entries), 'run')}", type="submit", class_="danger"),
-        " ",
-        element("a", "Keep them", href="/runs"),
+        element("a", "Keep them" if len(entries) > 1 else "Keep it", class_="button", href="/runs"),
+        class_="actions ways",
     )
-    lead = element("p", "Runs that are deleted cannot be brought back.")
+    lead = element("p", "With all their answers, scores and reviews. This cannot be undone.")
     title = f"Delete {counted(len(entries), 'run')}?"
     return View(
         content=Content(title=title, lead=lead, body=body), place="runs", above=crumbs(("Runs", "/runs")), is_kept=False
@@ -186,20 +193,37 @@ def _command(words: str) -> Markup:
 
 
 def _empty(site: Site) -> View:
+    here = (
+        ("/live", "Compare live", "Ask several agents the same question; their answers are scored side by side."),
+        ("/runs/new", "Start a run", "Let agents answer the scenarios of a suite; it is stored here."),
+        ("/timeline", "Timeline", "Look into a recording: what was done above what was predicted, key by key."),
+        ("/metrics", "Metrics", "What every score means, and the rules behind it."),
+    )
     commands = (
-        ("Talk to agents side by side, here on this page", element("a", "Compare live", href="/live")),
         ("Run agents through a suite of scenarios", _command("assay chat run --suite weather --limit 10")),
         ("Score a model's desktop events", _command("assay events eval PREDICTED TRUTH")),
         ("Score conversations that another system had", _command("assay chat score TRANSCRIPTS.jsonl")),
+        ("Compare two runs", _command("assay compare BASELINE CANDIDATE")),
+    )
+    links = (
+        element("li", element("a", title, href=to), element("span", what, class_="muted")) for to, title, what in here
     )
     cards = (element("li", element("b", what), element("span", how)) for what, how in commands)
     demo = form(
         "/demo",
         element("button", "Load the demo", type="submit", class_="primary", data_busy="Loading the demo …"),
-        element("p", "Three synthetic models of desktop events and two made-up assistants, scored on this machine in "
-                "a few seconds.", class_="muted"),
+        element("p", "See the pages filled: three synthetic models of desktop events and two made-up assistants, "
+                "scored on this machine in a few seconds.", class_="muted"),
         class_="demo",
     )  # fmt: skip
-    lead = element("p", "There are no runs in ", element("code", site.store.address), " yet.")
-    body = element("section", element("h2", "What to do next"), demo, element("ul", *cards, class_="next"))
-    return View(content=Content(title="Runs", lead=lead, body=body), place="runs", is_kept=False)
+    lead = element("p", "assay scores AI agents: what they do on a desktop, and what they say in conversations. Each "
+                   "evaluation is stored as a run. There are no runs in ", element("code", site.store.address),
+                   " yet.")  # fmt: skip
+    body = join(
+        [
+            demo,
+            section("On these pages", element("ul", *links, class_="next")),
+            section("In a terminal", element("ul", *cards, class_="next")),
+        ]
+    )
+    return View(content=Content(title="No runs yet", lead=lead, body=body), place="runs", is_kept=False)

@@ -44,9 +44,16 @@
   (async () => {
     for (const link of document.querySelectorAll("a[data-verdict]")) {
       const found = await ask(link.dataset.verdict);
-      if (found) link.textContent = verdicts(found.sentences) || "compare";
+      if (found) link.textContent = called(found.calls) || verdicts(found.sentences) || "compare";
     }
   })();
+
+  // The call of the figure that is shown, of each agent unless all have the same.
+  function called(calls) {
+    const said = new Map(calls.map(({ of, call }) => [of, call]));
+    if (new Set(said.values()).size === 1) return [...said.values()][0];
+    return [...said].map(([of, call]) => `${of}: ${call}`).join(", ");
+  }
 
   // Agents with the same verdict are named together; if all have the same, none is.
   function verdicts(sentences) {
