@@ -354,8 +354,10 @@ class Clauses:
         """Whether a negation ends the clause of what ends at token `last`: 'es regnet in Berlin nicht'."""
         for at in range(last + 1, min(last + _REACH, len(tokens))):
             text = tokens[at].text
-            if text in STOPS or text in CLAUSE_MARKS or text in self._clause_words or text in self._negation_stops:
+            if text in STOPS or text in CLAUSE_MARKS or text in self._clause_words:
                 return False
+            if text in self._negation_stops and (at > last + 1 or text in self._and):
+                return False  # not the verb in "sonnig ist es nicht"
             if text in self._closing:
                 following = tokens[at + 1].text if at + 1 < len(tokens) else "."
                 return following in STOPS or following in CLAUSE_MARKS or following in self._after_negation

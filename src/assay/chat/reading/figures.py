@@ -274,7 +274,7 @@ class _Parser(SharedUnitReader):
             following = self.number(at) if at < len(tokens) and tokens[at].is_number else None
             if following is None or following.first != at:
                 break
-            smaller, smaller_last = self.unit_after(following.last, second=True)
+            smaller, smaller_last = self.unit_after(following.last, second=unit.kind)
             if smaller is None and self.is_bare_cents(last, following):
                 number.value += following.value * _CENT
                 number.decimals = 2

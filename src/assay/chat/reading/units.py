@@ -26,8 +26,8 @@ class UnitReader(NumeralReader):
         super().__init__(reading, grammar)
         self.units = grammar
 
-    def unit_after(self, last: int, *, second: bool = False) -> tuple[Unit | None, int]:
-        """The unit after token `last`, and its own last token; `second` if it may be a compound's second part."""
+    def unit_after(self, last: int, *, second: str | None = None) -> tuple[Unit | None, int]:
+        """The unit after token `last`, and its last token; of the kind `second` if it is a compound's second part."""
         tokens = self.tokens
         at = last + 1
         if at + 1 < len(tokens) and tokens[at].text == "-":
@@ -37,14 +37,14 @@ class UnitReader(NumeralReader):
         unit, unit_last = self.unit_at(at, last, second=second) if at < len(tokens) else (None, last)
         return unit, unit_last if unit is not None else last
 
-    def unit_at(self, at: int, last: int | None = None, *, second: bool = False) -> tuple[Unit | None, int]:
+    def unit_at(self, at: int, last: int | None = None, *, second: str | None = None) -> tuple[Unit | None, int]:
         """The unit at token `at`, and its last token; `last` is that of the number, if it is not the one before."""
         tokens = self.tokens
         token = tokens[at]
         for unit in token.units:
             written = unit.tokens
             size = len(written)
-            if at + size > len(tokens) or (unit.second and not second):
+            if at + size > len(tokens) or (second != unit.kind if second else unit.second):
                 continue
             if unit.cased:
                 glued = self.reading.starts[at] == self.reading.ends[at - 1 if last is None else last]

@@ -392,8 +392,15 @@ class ResponseDays:
 
         `first` and `last` are the tokens of its sentence.
         """
-        ends = self._reader.clause_ends(self._response)
+        ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
         before, after = bisect_left(ends, index), bisect_right(ends, index)
+        opened = next((at for at in range(before - 1, -1, -1) if tokens[ends[at]].text in "()"), None)
+        if opened is not None and ends[opened] >= first and tokens[ends[opened]].text == "(":
+            # "A change (22 °C, storms) comes this evening": the clause is the one around the brackets.
+            before, closed = opened, after
+            while closed < len(ends) and tokens[ends[closed]].text != ")":
+                closed += 1
+            after = closed + 1
         start = max(first, index - _CLAUSE_REACH, ends[before - 1] + 1 if before else 0)
         stop = min(last, index + _CLAUSE_REACH, ends[after] - 1 if after < len(ends) else last)
         return start, stop
