@@ -151,7 +151,7 @@ class ProcessScorer:
             return
         batch, self._waiting = self._waiting, []
         self._sent.append(batch)
-        self._send([turn.without_idle_record() for turn, _ in batch])
+        self._send([turn.to_send() for turn, _ in batch])
 
     def _send(self, message: Any) -> None:
         assert self._input is not None
@@ -169,7 +169,7 @@ class ProcessScorer:
                     if isinstance(outcome, str):
                         future.set_exception(AssayError(outcome))
                     else:
-                        future.set_result(outcome.answer_to(turn))
+                        future.set_result(ScoredTurn(*outcome).answer_to(turn))
         except (OSError, asyncio.IncompleteReadError, pickle.UnpicklingError):
             self._ended = True
             left = [*(one for batch in self._sent for one in batch), *self._waiting]
@@ -177,10 +177,10 @@ class ProcessScorer:
             self._waiting = []
             await self._score_here(left)
 
-    async def _received(self) -> list[ScoredTurn | str]:
-        """What scoring adds to each turn, or descriptions of what went wrong, in the order in which turns were sent."""
+    async def _received(self) -> list[tuple[Any, ...] | str]:
+        """Fields of what scoring adds to each turn, or what went wrong, in the order in which turns were sent."""
         (size,) = MESSAGE_SIZE.unpack(await self._output.readexactly(MESSAGE_SIZE.size))
-        found: list[ScoredTurn | str] = pickle.loads(await self._output.readexactly(size))
+        found: list[tuple[Any, ...] | str] = pickle.loads(await self._output.readexactly(size))
         return found
 
     async def _score_here(self, batch: _Batch) -> None:

@@ -38,9 +38,10 @@ class UnscoredTurn(NamedTuple):
     record: Record | None
     worst: QuirkOutcome | None
 
-    def without_idle_record(self) -> UnscoredTurn:
-        """The same turn, without a record that scoring does not look at."""
-        return self if self.record is None or self.record.quirk is not None else self._replace(record=None)
+    def to_send(self) -> tuple[Any, ...]:
+        """Its fields, without a record that scoring does not look at. A plain tuple is pickled in half the time."""
+        record = self.record if self.record is not None and self.record.quirk is not None else None
+        return self.transcript, self.at, record, self.worst
 
 
 class ScoredTurn(NamedTuple):
@@ -89,7 +90,8 @@ def _serve(source: IO[bytes], out: IO[bytes], expected: Mapping[str, str] | None
         return
     evaluator = _loaded(settings)
     while (batch := _read(source)) is not None:
-        body = pickle.dumps(_shared([_outcome(evaluator, turn) for turn in batch]), pickle.HIGHEST_PROTOCOL)
+        outcomes = [_outcome(evaluator, UnscoredTurn(*turn)) for turn in batch]
+        body = pickle.dumps(_to_send(outcomes), pickle.HIGHEST_PROTOCOL)
         out.write(MESSAGE_SIZE.pack(len(body)) + body)
         out.flush()
 
@@ -108,18 +110,18 @@ def _loaded(settings: Mapping[str, Any]) -> ChatbotEvaluator:
     return evaluator
 
 
-def _shared(outcomes: Sequence[ScoredTurn | str]) -> list[ScoredTurn | str]:
-    """The same outcomes, in which equal entries are one object: it is then pickled, read and encoded once."""
+def _to_send(outcomes: Sequence[ScoredTurn | str]) -> list[tuple[Any, ...] | str]:
+    """The fields of outcomes, in which equal entries are one object: it is then pickled, read and encoded once."""
     seen: dict[tuple[str, str], Entry] = {}
 
     def shared(name: str, entry: Entry) -> Entry:
         known = seen.setdefault((name, entry["details"]), entry)
-        return known if known == entry else entry
+        return known if known is entry or known == entry else entry
 
     return [
         outcome
         if isinstance(outcome, str)
-        else outcome._replace(entries={name: shared(name, entry) for name, entry in outcome.entries.items()})
+        else ({name: shared(name, entry) for name, entry in outcome.entries.items()}, outcome.failures, outcome.record)
         for outcome in outcomes
     ]
 

@@ -192,7 +192,9 @@ def _says_what_is_demanded(turn: Turn) -> bool:
     """Whether the answer has every demanded text as whole words, and not only those of the question."""
     said, asked = (turn.assistant or "").casefold(), (turn.user or "").casefold()
     is_new = any(text.casefold() not in asked for text in turn.says)
-    return is_new and all(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", said) for text in turn.says)
+    if not is_new or any(text.casefold() not in said for text in turn.says):
+        return False
+    return all(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", said) for text in turn.says)
 
 
 def _passes_on_result(turn: Turn) -> bool:
