@@ -63,6 +63,31 @@ def test_a_lead_that_chance_explains_says_how_many_scenarios_would_decide() -> N
     assert given_up_words(one) == ""
 
 
+@pytest.mark.parametrize("spread", [0.0, 1e-5])
+def test_a_few_scenarios_that_are_alike_are_not_sure(spread: float) -> None:
+    def cheaper(scenarios: int) -> PriorityAnswer:
+        costs = [("a", 0.01, 0.0), ("b", 0.011, spread)]
+        return decided(
+            scored(
+                *(
+                    answer(agent, f"s{at}", cost=cost + at * more)
+                    for agent, cost, more in costs
+                    for at in range(scenarios)
+                )
+            )
+        ).answers[-1]
+
+    # Three coins fall on the same side in one of four trials, and six in one of 32.
+    for scenarios in (2, 3, 5):
+        one = cheaper(scenarios)
+        assert (one.leaders, one.sureness, one.low, one.gives_up) == (("a",), "open", 0.0, ())
+        assert one.needed is not None
+        assert one.needed[0] >= 6
+        assert "The choice of scenarios may explain it" in by_words(one)
+        assert "such scenarios would decide" in needed_words(one)
+    assert cheaper(6).sureness == "sure"
+
+
 def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
     found = decided(scored(*(answer(agent, f"s{at}") for agent in "abc" for at in range(5))))
     for one in found.answers:

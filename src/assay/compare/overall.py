@@ -23,7 +23,7 @@ from assay.compare.standing import TIE, CriterionMeans, Standing, WeightRange, g
 from assay.compare.weights import DEFAULT_WEIGHTS, LOAD, OPERATIONS, OPERATIONS_GROUP, TRIALS_PASSED, Criterion, Weights
 from assay.stats import SHARE, Changes, Difference, difference
 from assay.stats.jackknife import Strata, ends, share_contributions, unit_contributions
-from assay.stats.paired import cases_needed
+from assay.stats.paired import allowing_for_sign, cases_needed, fewest_of_one_sign
 from assay.stats.resamples import Resamples
 from assay.types import Estimate, Floats
 
@@ -251,6 +251,11 @@ class ScenarioTable:
                 wanted = found if is_alike else replace(found, value=now.lead)
                 margin = max(once, 0.0) if is_alike else 0.0
                 needed = cases_needed(wanted, n, margin=margin, level=level, changes=changes)
+                fewest = fewest_of_one_sign(level)
+                if needed is not None:
+                    needed = max(needed[0], fewest), max(needed[1], fewest)
+                elif varying > 0 and not found.error and n < fewest:
+                    needed = fewest, fewest
         first_in = {} if self._differ_once(weights, reps, seed) else self._first(weighed(self._resampled(reps, seed)))
         return Uncertainty(
             {
@@ -271,7 +276,8 @@ class ScenarioTable:
         changes = Changes.of(np.zeros(n), np.round(value + ahead * n, 12), possible=1.0)
         found = difference(value, contributions=ahead, freedom=n - 1, level=level, changes=changes)
         assert found is not None
-        return found, changes
+        # A few scenarios may be alike by chance, and their spread then says nothing about others.
+        return allowing_for_sign(found, n, level), changes
 
     def _differ_once(self, weights: Weights, reps: int, seed: int) -> bool:
         """Whether agents differ in what was measured once, and are alike in every resample otherwise."""

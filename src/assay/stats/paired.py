@@ -146,7 +146,7 @@ def _allowing_for(changes: Changes, found: Difference, level: float) -> Differen
     if not found.error:
         missed = largest_chance(0, n, tail) * (changes.largest or changes.possible)
         low, high = found.value - missed, found.value + missed
-        return _by_sign(_reaching(found, low, high), n if found.value else 0, level)
+        return allowing_for_sign(_reaching(found, low, high), n if found.value else 0, level)
     if 2 * changed >= n:
         return found
     # Without a change in any case, the difference comes from how much each case weighs on the two sides.
@@ -155,7 +155,7 @@ def _allowing_for(changes: Changes, found: Difference, level: float) -> Differen
     found = _reaching(found, found.value - more[1], found.value + more[0])
     against = changes.down if found.value > 0 else changes.up
     by_count = 2 * binomial_at_most(against, n, against / n + abs(found.value) / largest)
-    return _by_sign(replace(found, p=min(1.0, max(found.p, by_count))), changed, level)
+    return allowing_for_sign(replace(found, p=min(1.0, max(found.p, by_count))), changed, level)
 
 
 def _reaching(found: Difference, low: float, high: float) -> Difference:
@@ -164,12 +164,31 @@ def _reaching(found: Difference, low: float, high: float) -> Difference:
     return replace(found, low=ends[0], high=ends[1], wide=_hull(found.wide, (low, high)))
 
 
-def _by_sign(found: Difference, changed: int, level: float) -> Difference:
-    """The difference with a p-value no smaller than the chance that all changes have the same sign."""
+def allowing_for_sign(found: Difference, changed: int, level: float) -> Difference:
+    """The difference with a p-value no smaller than the chance that all changes have the same sign.
+
+    Example:
+        >>> three_alike = Difference(0.2, 0.199, 0.201, 1e-6, 0.0001, 2.0, (0.199, 0.201))
+        >>> found = allowing_for_sign(three_alike, 3, 0.95)
+        >>> found.low, found.high, found.p
+        (0.0, 0.201, 0.25)
+
+    """
     chance = min(1.0, 2.0 ** (1 - changed))
     if chance <= 1 - level:
         return replace(found, p=max(found.p, chance))
     return replace(_reaching(found, 0.0, 0.0), p=max(found.p, chance))
+
+
+def fewest_of_one_sign(level: float) -> int:
+    """How many changes of the same sign are more than chance; fewer decide nothing, however alike they are.
+
+    Example:
+        >>> fewest_of_one_sign(0.95)
+        6
+
+    """
+    return 1 + math.ceil(round(-math.log2(1 - level), 9))
 
 
 # --- how many cases would decide -----------------------------------------------------------------------------------
