@@ -6,12 +6,31 @@ Knows tokens and the language's words; knows nothing of what is asked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.tokens import Token
 
+if TYPE_CHECKING:
+    from assay.chat.reading.text import Reading
+
 # An answer begins within this many tokens: "Oh well, sadly: no."
 _OPENING = 5
+# A question that the text answers itself has at most this many tokens: "Any rain?"
+_SHORT = 4
+
+
+def answer_own_questions(reading: Reading, polar: PolarWords) -> None:
+    """Claim what a text asks in a few words and answers by yes or no itself: 'Snow? Oh yes.'"""
+    for stop in reading.stops:
+        if reading.tokens[stop].text != "?":
+            continue
+        first, _ = reading.sentence(stop)
+        found = polar.answer(reading.tokens[stop + 1 : stop + 1 + 2 * _OPENING]) if stop - first <= _SHORT else None
+        if found is None:
+            continue
+        for state in reading.all("states"):
+            if first <= state.first < stop:
+                state.asserted, state.refuted = found[2], not found[2]
 
 
 class PolarWords:

@@ -70,22 +70,26 @@ class SharedUnitReader(UnitReader):
         return None
 
     def unit_of_role(self, number: Number) -> Unit | None:
-        """The unit of a high or low that is written without one: that of another figure, else the kind's own."""
-        kind = self.role_of(number.last) if self.role_ends and number.decimals <= 1 else None
-        kind = kind or (self.counted(number.last) if self.counting and not number.decimals else None)
+        """The unit of a high or low that shares it with another figure of its sentence; a piece for a bare count."""
+        if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.last)):
+            return self.unit_in_sentence(number, kind)
+        kind = self.counted(number.last) if self.counting and not number.decimals else None
         if kind is None:
             return None
-        for at in range(number.last + 2, self.reading.sentence(number.last)[1] + 1):
+        how = self.units.kinds[kind].units
+        own = next(name for name, one in how.items() if one["zero"] == 0 and one["times"] == one["over"])
+        return Unit((), kind, own, 0, how[own]["times"], how[own]["over"], cased=False)
+
+    def unit_in_sentence(self, number: Number, kind: str) -> Unit | None:
+        """The unit of the next figure of a kind in the sentence of a number, else of the one before it."""
+        first, last = self.reading.sentence(number.last)
+        for at in range(number.last + 2, last + 1):
             if self.tokens[at - 1].is_number and any(unit.kind == kind for unit in self.tokens[at].units):
                 unit, _ = self.unit_after(at - 1)
                 if unit is not None and unit.kind == kind:
                     return unit
-        known = [figure.unit for figure in self.reading.quantities if figure.kind == kind]
-        if known:
-            return known[-1]
-        how = self.units.kinds[kind].units
-        own = next(name for name, one in how.items() if one["zero"] == 0 and one["times"] == one["over"])
-        return Unit((), kind, own, 0, how[own]["times"], how[own]["over"], cased=False)
+        known = [one.unit for one in self.reading.quantities if one.kind == kind and one.first >= first]
+        return known[-1] if known else None
 
     def unit_of_pair(self, number: Number) -> Unit | None:
         """The unit of the second of two figures with a slash between them, if they can be a high and a low: 9/1 °C."""

@@ -19,7 +19,7 @@ from assay.chat.reading.dates import DateReader, Moment, read_relative_days, rea
 from assay.chat.reading.figures import FigureReader
 from assay.chat.reading.lexicon import Lexicon
 from assay.chat.reading.places import Place, PlaceReader
-from assay.chat.reading.polarity import PolarWords
+from assay.chat.reading.polarity import PolarWords, answer_own_questions
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
@@ -220,6 +220,8 @@ class Reader:
         if numbers and "|" in text:
             read_columns(reading, self._figures, tuple(self.lexicon.roles))
         self._clauses.mark(reading, mentions)
+        if "?" in text and "states" in reading.lists:
+            answer_own_questions(reading, self.polar)
         withdraw(reading, self._from_words)
         if "denies" in reading.lists:
             _add_denials(reading)

@@ -27,7 +27,7 @@ _UNLISTED_NUMBER = "123456789"
 _LENGTH = attrgetter("length")
 _TRAITS = attrgetter("traits")
 
-CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
+CLAUSE_MARKS = frozenset(',;:()[]|—–"“”·•')
 """Marks that separate clauses."""
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # "The usual price is about €80": how many tokens may stand between such words and their figure.
 _NEAR = 3
+# Roles of figures that are not of the subject itself.
+_NOT_OF_SUBJECT = frozenset({"other", "change"})
 # Quotation marks, each with those that can close it.
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'"}
 # How many sentences a correction may be after what it corrects, and before what it says instead.
@@ -52,7 +54,7 @@ def _withdraw_disowned(reading: Reading) -> bool:
     if not disowned:
         return False
     everything: list[Mention | Quantity] = [*reading.quantities, *chain(*reading.lists.values())]
-    claims = [*reading.quantities, *reading.all("states")]
+    claims: list[Mention | Quantity] = [*reading.quantities, *reading.all("states")]
     last = max(one.last for one in disowned)
     is_joke = all(one.keys[0] == "disowned.joke" for one in disowned)
     if not (is_joke and any(claim.first > last and claim.asserted for claim in claims)):
@@ -150,12 +152,12 @@ def _quotations(reading: Reading) -> list[tuple[int, int]]:
 def _set_aside(reading: Reading) -> None:
     """Give figures of something more than the subject the role 'other', beside one of the subject itself.
 
-    These are a total ("€90 in total"), an offer on terms ("with code SAVE10 it's €58"), and in "two are £129, so £64.50
-    each" all but the last.
+    These are a total ("€90 in total"), an offer on terms ("with code SAVE10 it's €58"), the time until it is sent
+    ("ships within 24 hours, arrives in 4 days"), and in "two are £129, so £64.50 each" all but the last.
     """
     for mention in reading.all("aside"):
         first, last = reading.sentence(mention.first)
-        own = [one for one in reading.quantities if one.asserted and one.role == "actual"]
+        own = [one for one in reading.quantities if one.asserted and one.role not in _NOT_OF_SUBJECT]
         before = [one for one in own if 0 < mention.first - one.last <= 1]
         sort = mention.keys[0]
         if sort == "aside.offer":
