@@ -231,6 +231,21 @@ def test_ctrl_c_stops_cleanly_and_prints_how_to_resume(tmp_path: Path) -> None:
 
 
 @pytest.mark.frameworks
+@pytest.mark.slow(seconds=5)
+def test_ctrl_c_while_developer_experience_is_measured_stops_at_once_and_says_so(tmp_path: Path) -> None:
+    store = tmp_path / "measuring.db"
+    words = ("chat", "run", "--agents", "langgraph,pydantic-ai", "--limit", "2")
+    with started(store, *words, output=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert "measuring developer experience: langgraph" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.splitlines() == ["Stopped. Nothing was stored."]  # and the second agent is not measured
+    assert open_store(store).list() == []
+
+
+@pytest.mark.frameworks
 @pytest.mark.slow
 def test_an_agent_that_is_not_installed_is_skipped_with_the_command_that_installs_it(tmp_path: Path) -> None:
     store = tmp_path / "missing.db"

@@ -376,8 +376,7 @@ def _until_interrupted(work: Any) -> ExperimentResult:
     try:
         return until_interrupted(work)
     except RunInterruptedError as interrupted:
-        if interrupted.hint:
-            announce(f"Stopped. {interrupted.hint}")
+        announce(f"Stopped. {interrupted.hint or 'Nothing was stored.'}")
         raise typer.Exit(_INTERRUPTED) from None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -194,7 +195,7 @@ async def start_run(
             opened = await _opened_meanwhile(store, stack)
             if any(isinstance(spec, AgentSpec) and spec.version is not None for spec in experiment.agents):
                 await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
-            measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
+            measured = await _measured_meanwhile(experiment, notify) if measure_experience else {}
             if opened is None:
                 return await play_in_memory(playing, experiment, measured, progress)
             from assay.runs.from_results import experiment_run
@@ -287,8 +288,6 @@ def _now_or_awaited(work: Any) -> ExperimentResult:
 
 def _is_main_thread() -> bool:
     """Whether signal handlers can be set here."""
-    import threading
-
     return threading.current_thread() is threading.main_thread()
 
 
@@ -342,10 +341,23 @@ def make_environments(
             interpreter_of(spec, offline=offline, notify=notify)
 
 
-def _measured(experiment: Experiment, notify: Callable[[str], None] | None) -> Experiences:
+async def _measured_meanwhile(experiment: Experiment, notify: Callable[[str], None] | None) -> Experiences:
+    """The developer experience of agents, in a thread that is stopped if the run is."""
+    told = threading.Event()
+    try:
+        return await asyncio.to_thread(_measured, experiment, notify, told)
+    finally:
+        told.set()
+
+
+def _measured(
+    experiment: Experiment, notify: Callable[[str], None] | None, told_to_stop: threading.Event
+) -> Experiences:
     from assay.chat.experience import Experience, measure_experience
+    from assay.chat.experience.process import TOLD_TO_STOP
     from assay.chat.world.embedded import World
 
+    TOLD_TO_STOP.set(told_to_stop)  # in this thread's own context
     found: dict[str, Experience] = {}
     cells = cells_of(experiment.agents)
     of_framework: dict[str, Experience] = {}

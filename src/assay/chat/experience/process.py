@@ -10,6 +10,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -28,34 +31,61 @@ with open({path!r}, "w", encoding="utf-8") as _file:
 _gc.freeze()
 """
 _MAX_ERROR_LENGTH = 400
+_SECONDS_BETWEEN_LOOKS = 0.1
+
+TOLD_TO_STOP: ContextVar[threading.Event | None] = ContextVar("told_to_stop", default=None)
+"""What another thread sets to end the program that runs here, and to start no other."""
 
 
 class ProcessError(AssayError):
     """A program timed out or ended without a result."""
 
 
+class MeasuringStoppedError(Exception):
+    """Somebody else has told this thread to stop."""
+
+
 def run_program(program: str, given: str, *, timeout: float) -> dict[str, Any]:
-    """Run a program that reads `given` from standard input and assigns a dictionary to `result`."""
+    """Run a program that reads `given` from standard input and assigns a dictionary to `result`.
+
+    Raises MeasuringStoppedError once `TOLD_TO_STOP` is set.
+    """
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         answer = Path(folder) / "answer.json"
-        try:
-            # `-P` keeps the current folder out of the import path, so that only installed packages are imported.
-            done = subprocess.run(
-                [sys.executable, "-P", "-c", program + _WRITE_RESULT.format(path=str(answer))],
-                input=given,
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=timeout,
-                cwd=folder,
-                env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ProcessError(f"the process took more than {timeout:g} seconds") from None
+        # `-P` keeps the current folder out of the import path, so that only installed packages are imported.
+        with subprocess.Popen(
+            [sys.executable, "-P", "-c", program + _WRITE_RESULT.format(path=str(answer))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            cwd=folder,
+            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+        ) as process:
+            try:
+                errors = _errors_of(process, given, timeout)
+            except BaseException:
+                process.kill()
+                raise
         if not answer.exists():
-            last = redacted(done.stderr).strip().rpartition("\n")[2][:_MAX_ERROR_LENGTH]
-            raise ProcessError(last or f"the process ended with status {done.returncode} and no result")
+            last = redacted(errors).strip().rpartition("\n")[2][:_MAX_ERROR_LENGTH]
+            raise ProcessError(last or f"the process ended with status {process.returncode} and no result")
         found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
         return found
+
+
+def _errors_of(process: subprocess.Popen[str], given: str, timeout: float) -> str:
+    """What a process writes to standard error, once it has ended."""
+    ends, told = time.monotonic() + timeout, TOLD_TO_STOP.get()
+    message: str | None = given
+    while True:
+        if told is not None and told.is_set():
+            raise MeasuringStoppedError
+        try:
+            return process.communicate(message, timeout=_SECONDS_BETWEEN_LOOKS)[1]
+        except subprocess.TimeoutExpired:
+            message = None  # it is on its way
+            if time.monotonic() >= ends:
+                raise ProcessError(f"the process took more than {timeout:g} seconds") from None
