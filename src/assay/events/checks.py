@@ -26,6 +26,11 @@ _AN_EVENT = (
     "with vk and press for a key, or dx, dy, flags and data for the mouse"
 )
 
+_UNITS = ((1e3, "a thousandth", "microseconds"), (1e6, "a millionth", "milliseconds"), (1e9, "a billionth", "seconds"))
+_ABOUT = 0.8
+# A few absurd times are no reason to warn.
+_BACKWARDS = 0.05
+
 _LIKE_TRUTH = re.compile(r"truth|label|gold|reference|target", re.IGNORECASE)
 _LIKE_PREDICTION = re.compile(r"pred|generat|output|answer|hypothes", re.IGNORECASE)
 
@@ -64,7 +69,7 @@ def _hopeless(truth: Input) -> str | None:
 
 def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
     """Warnings about the two sides that change how to read the numbers."""
-    found = _missing_shards(truth.missing) + suspected_swap(predicted, truth)
+    found = _missing_shards(truth.missing) + suspected_swap(predicted, truth) + _other_unit(predicted, truth)
     if truth.invalid:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
         found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
@@ -89,6 +94,11 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
             "without a prediction as not comparable and leaves a prediction without a truth out."
         )
     for name, side in (("predictions", predicted), ("truths", truth)):
+        if side.backwards > _BACKWARDS * side.events:
+            found.append(
+                f"In the {name}: {side.backwards:,} events are more than a second earlier than the one before. Their "
+                "order counts, for positions and for which keys are held: sort the rows of each episode by time."
+            )
         found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]
         if side.doubled:
             found.append(f"In the {name}: {counted(len(side.doubled), 'episode')} more than once, joined.")
@@ -116,6 +126,18 @@ def suspected_swap(predicted: Input, truth: Input) -> list[str]:
     if predicted.events and not predicted.invalid and truth.invalid * _SUSPICIOUS >= truth.events > 0:
         return ["All predictions decode and some truths do not: were the two swapped?"]
     return []
+
+
+def _other_unit(predicted: Input, truth: Input) -> list[str]:
+    """A suspicion that the times of one side are not in nanoseconds: its last one is a thousandth of the other's, …"""
+    sides = (("predictions", predicted, truth), ("truths", truth, predicted))
+    return [
+        f"The last time of the {name} is about {share} of the other side's: are they in {unit}? Times are in "
+        "nanoseconds."
+        for name, side, other in sides
+        for power, share, unit in _UNITS
+        if other.last_ns and _ABOUT <= side.last_ns * power / other.last_ns <= 1 / _ABOUT
+    ]
 
 
 def _looks_like(source: str) -> str | None:

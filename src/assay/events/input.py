@@ -12,6 +12,9 @@ import numpy as np
 
 from assay.events.stream import EventStream, Kind
 
+# Times that were predicted one by one may go back a little; rows that were shuffled go back far.
+_BACK_NS = 1_000_000_000
+
 
 @dataclass(slots=True)
 class Input:
@@ -37,12 +40,21 @@ class Input:
 
     missing: dict[str, str] = field(default_factory=dict)
     """Shards of the evaluation that could not be read and count nowhere, by name, and why."""
+    last_ns: int = 0
+    """The greatest time; 0 for tokens, whose clock wraps."""
+    backwards: int = 0
+    """Events more than a second earlier than the one before of the same episode; 0 for tokens."""
 
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
         self.notes.update(batch.notes)
         self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode).tolist())
         spoiled = batch.problem != 0
+        if batch.quantised is None and len(batch):
+            valid = batch.time_ns[~spoiled] if spoiled.any() else batch.time_ns
+            self.last_ns = max(self.last_ns, int(valid.max(initial=0)))
+            earlier = np.diff(batch.time_ns) < -_BACK_NS
+            self.backwards += int(np.count_nonzero(earlier & (batch.episode[1:] == batch.episode[:-1])))
         by_kind = np.bincount((batch.kind + 1) | spoiled.view(np.int8) << 2, minlength=8).reshape(2, 4)
         for counts, counter in zip(by_kind.tolist(), (self.kinds, self.spoiled_kinds), strict=True):
             counter.update({kind.name.lower(): counts[kind + 1] for kind in Kind if counts[kind + 1]})
@@ -66,6 +78,8 @@ class Input:
             rows=self.rows if self.rows == other.rows else "",
             doubled=self.doubled | other.doubled,
             missing=self.missing | other.missing,
+            last_ns=max(self.last_ns, other.last_ns),
+            backwards=self.backwards + other.backwards,
         )
 
     def extend(self, other: Input) -> None:
@@ -77,6 +91,8 @@ class Input:
         self.notes.update(other.notes)
         self.episodes |= other.episodes
         self.rows, self.doubled = self.rows or other.rows, self.doubled | other.doubled
+        self.last_ns = max(self.last_ns, other.last_ns)
+        self.backwards += other.backwards
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -90,6 +106,8 @@ class Input:
             "rows": self.rows or None,
             "doubled": sorted(self.doubled),
             "missing": dict(self.missing),
+            "last_ns": self.last_ns or None,
+            "backwards": self.backwards,
         }
 
     @classmethod
@@ -107,6 +125,8 @@ class Input:
             rows=str(kept.get("rows") or ""),
             doubled=set(kept.get("doubled", ())),
             missing=dict(kept.get("missing", {})),
+            last_ns=int(kept.get("last_ns") or 0),
+            backwards=int(kept.get("backwards", 0)),
         )
 
 

@@ -14,9 +14,9 @@ from assay.events import EventStream, codec, evaluate, synthetic
 from assay.events.actions.baselines import BASELINES, copied, predictions
 from assay.events.actions.comparing import matches_at
 from assay.events.actions.estimates import ActionFigures
+from assay.events.actions.findings import signed_text
 from assay.events.actions.labels import HEADLINE, Actions
 from assay.events.actions.skill import skill_over_best
-from assay.events.actions.verdict import _signed
 from assay.events.align import Pair
 from assay.events.protocols.assay import PROTOCOL
 from assay.events.stream import Episode, concatenate
@@ -278,7 +278,7 @@ def test_the_best_shift_at_the_edge_of_the_search_is_not_a_constant_lag() -> Non
 
 
 def test_the_verdict_writes_a_minus_sign_and_no_minus_zero() -> None:
-    assert [_signed(value) for value in (-0.004, -0.5, 0.25)] == ["0.00", "−0.50", "0.25"]
+    assert [signed_text(value) for value in (-0.004, -0.5, 0.25)] == ["0.00", "−0.50", "0.25"]
 
 
 def test_the_verdict_names_confused_and_unused_keys() -> None:

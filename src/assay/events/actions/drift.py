@@ -26,11 +26,13 @@ _MOST_RATE, _FIRST_NS = 50, 20 * _SECOND
 _BIN_NS = 20_000_000
 _BINS = 2 * RANGE_NS // _BIN_NS
 # Fewer actions are not looked at. If a constant lag explains this share of them, their own errors show whether there is
-# a drift; if it explains all but a few, there is none.
-_FEWEST, _EXPLAINED, _ALL = 10, 0.5, 0.97
+# a drift; if it explains all but a few, these have to lie on a line, by this share of their variance.
+_FEWEST, _EXPLAINED, _ALL, _STRAIGHT = 10, 0.5, 0.97, 0.8
 
 # A drift is believed if F1 without it is at least this, and this much above what a constant lag gives.
 _LEAST_F1, _LEAST_GAIN = 0.5, 0.1
+# F1 that differs by less is the same.
+_NO_LESS = 0.01
 # Its interval may be this wide, as a share of it, and this share of all episodes has to have one.
 _WIDEST, _MOST = 0.5, 0.5
 
@@ -43,32 +45,37 @@ class EpisodeDrift:
     """By how many nanoseconds a second predictions fall behind."""
     gain: int
     """How many more keys and buttons match without it, and without what lag then remains; 0 or more."""
+    is_straight: bool
+    """Whether a constant lag explains nearly all of them too, as in a short episode, but their errors lie on a line."""
 
 
 def find_drift(
     truth: Actions, predicted: Actions, by_shift: Ints, tried: Ints, tolerance_ns: int
 ) -> EpisodeDrift | None:
-    """The drift of an episode that a constant lag does not explain.
+    """The drift of an episode that a constant lag does not explain, or not as well.
 
     `by_shift` is what `matches_by_shift` found at the shifts `tried`.
     """
     fewest = min(int(truth.edges[HEADLINE]), int(predicted.edges[HEADLINE]))
     at = int(by_shift[1].argmax())
-    most = int(by_shift[1, at])
-    if fewest < _FEWEST or most >= _ALL * fewest:
+    most, as_is = int(by_shift[1, at]), int(by_shift[1, len(tried) // 2])
+    if fewest < _FEWEST or as_is >= (1 - _NO_LESS) * fewest:
         return None
     sides = truth.time_ns, truth.edges, predicted.time_ns, predicted.edges
-    if most >= _EXPLAINED * fewest and not _grows(*sides, tolerance_ns, int(tried[at])):
+    explained = most >= _ALL * fewest
+    if most >= _EXPLAINED * fewest and not _grows(*sides, tolerance_ns, int(tried[at]), _STRAIGHT * explained):
         return None
     rate, matched = _fit(*sides, tolerance_ns)
-    return EpisodeDrift(int(rate), max(0, int(matched) - int(by_shift[1, len(tried) // 2])))
+    return EpisodeDrift(int(rate), max(0, int(matched) - as_is), explained)
 
 
 @njit(nogil=True, cache=True)
-def _grows(truth, truth_edges, predicted, edges, tolerance, shift):  # type: ignore[no-untyped-def]
-    """Whether the errors of matches at this shift change by more than half the tolerance over the episode."""
-    _, slope, span = _matches(truth, truth_edges, predicted, predicted, edges, tolerance, shift)
-    return abs(slope) * span > tolerance / 2
+def _grows(truth, truth_edges, predicted, edges, tolerance, shift, straight):  # type: ignore[no-untyped-def]
+    """Whether the errors of matches at this shift change by more than half the tolerance over the episode, and this
+    share of their variance by a constant rate.
+    """
+    _, slope, span, explained = _matches(truth, truth_edges, predicted, predicted, edges, tolerance, shift)
+    return abs(slope) * span > tolerance / 2 and explained >= straight
 
 
 @njit(nogil=True, cache=True)
@@ -147,11 +154,12 @@ def _together(truth, truth_edges, predicted, edges, until, bins):  # type: ignor
 @inner(nogil=True, cache=True)
 def _matches(truth, truth_edges, moved, predicted, edges, tolerance, shift):  # type: ignore[no-untyped-def]
     """How many keys and buttons match one to one, with `moved` predictions made `shift` earlier; by how much the errors
-    of the predictions as they are change in a unit of time; and the time from the first match to the last.
+    of the predictions as they are change in a unit of time; the time from the first match to the last; and the share of
+    the errors' variance that this change explains.
     """
     n = np.int64(0)
     first, last = np.int64(2**62), -np.int64(2**62)
-    t = d = tt = td = 0.0
+    t = d = tt = td = dd = 0.0
     for label in range(HEADLINE):
         i, j = truth_edges[label], edges[label]
         while i < truth_edges[label + 1] and j < edges[label + 1]:
@@ -167,11 +175,13 @@ def _matches(truth, truth_edges, moved, predicted, edges, tolerance, shift):  # 
                 d += error
                 tt += time * time
                 td += time * error
+                dd += error * error
                 n += 1
                 i += 1
                 j += 1
-    spread = n * tt - t * t
-    return n, (n * td - t * d) / spread if spread > 0 else 0.0, max(last - first, 0)
+    spread, errors, both = n * tt - t * t, n * dd - d * d, n * td - t * d
+    explained = both * both / (spread * errors) if spread > 0 and errors > 0 else 0.0
+    return n, both / spread if spread > 0 else 0.0, max(last - first, 0), explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +203,10 @@ def shared_drift(figures: ActionFigures, f1_with_lag: float | None) -> ClockDrif
         return None
     f1 = 2 * (int(outcomes[:, 0].sum()) + facts["drift_gain"]) / below
     drift = figures.drift()
-    if f1 < _LEAST_F1 or f1 - (f1_with_lag or 0.0) < _LEAST_GAIN or not drift.value:
+    least = _LEAST_GAIN
+    if facts["straight"] >= _MOST * known:  # a lag brings as many together, and is not what it is
+        least = -_NO_LESS
+    if f1 < _LEAST_F1 or f1 - (f1_with_lag or 0.0) < least or f1 - figures.headline_f1 < _NO_LESS or not drift.value:
         return None
     if drift.low is not None and drift.high is not None and drift.high - drift.low > _WIDEST * abs(drift.value):
         return None

@@ -35,6 +35,8 @@ from assay.stats import (
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
 
 _LIKELIHOODS = 10 + 2 * len(states.LIKELIHOOD_KINDS)
+# The share of positions at which a model that gives its input back at other times does so.
+_ECHO = 0.8
 # F1 from which on most actions match.
 _MOST = 0.5
 
@@ -365,8 +367,14 @@ class ActionFigures:
 
     @cached_property
     def copies(self) -> bool:
-        """Whether the predictions look like the input given back: at most positions, the event before."""
-        return self.facts["positions"] > 0 and 2 * self.facts["copied"] > self.facts["positions"]
+        """Whether the predictions look like the input given back: at most positions, the event before.
+
+        Given back at the time of the next event, it has to be so nearly everywhere: in a long movement, the last one
+        again is a guess that any model may make.
+        """
+        facts = self.facts
+        again = 2 * facts["copied"] > facts["positions"] > 0
+        return again or facts["echoed"] > _ECHO * facts["changed"] > 0
 
     @cached_property
     def best_baseline(self) -> str | None:

@@ -38,21 +38,25 @@ class PositionAlignment:
     """Position of the first event out of step, if alignment explains much of the difference."""
     copied: int
     """Positions at which the prediction equals the previous true event and not its own truth; 0 if lengths differ."""
+    echoed: int
+    """Positions at which it equals the previous true event, times aside, and that is another than its own truth."""
+    changed: int
+    """Positions at which the true event is another than the previous one, times aside; 0 if lengths differ."""
 
 
 def align(predicted: EventStream, truth: EventStream) -> PositionAlignment:
     """Position by position and by edit distance, over the first events of an episode."""
     n, m = (min(len(side), _EVENTS) for side in (truth, predicted))
     columns = [getattr(side, name) for side in (truth, predicted) for name in _COMPARED]
-    equal, keys, equal_keys, copied = _compare(*columns, min(n, m)).tolist()
+    equal, keys, equal_keys, *copied = _compare(*columns, min(n, m)).tolist()
     in_step = n == m and (equal_keys / keys >= _IN_STEP if keys else equal == n)
     band = abs(n - m) + _BAND
     if not min(n, m) or in_step or band > _WIDEST:
-        return PositionAlignment(equal, equal, None, copied)
+        return PositionAlignment(equal, equal, None, *copied)
     right, guess = (_symbols(*_columns(side), size) for side, size in ((truth, n), (predicted, m)))
     aligned, first = _align(right, guess, band)
     out = first >= 0 and aligned - equal >= _GAIN * n
-    return PositionAlignment(equal, int(aligned), int(first) if out else None, copied)
+    return PositionAlignment(equal, int(aligned), int(first) if out else None, *copied)
 
 
 _COMPARED = ("problem", "kind", "vk", "press", "flags", "time_ns", "dx", "dy", "data")
@@ -118,9 +122,10 @@ def _compare(  # type: ignore[no-untyped-def]
     """Of the first n events: how many are equal, how many of the truth are keys, and how many of those are equal.
 
     And of all, if both sides have the same length: at how many positions the prediction equals the previous true event
-    and not its own truth.
+    and not its own truth; at how many it does so with times aside; and at how many the truth differs from the previous
+    one, times aside.
     """
-    out = np.zeros(4, np.int64)
+    out = np.zeros(6, np.int64)
     for i in range(n):
         right = _symbol(problem[i], kind[i], vk[i], press[i], flags[i])
         equal = right == _symbol(p_problem[i], p_kind[i], p_vk[i], p_press[i], p_flags[i])
@@ -143,6 +148,27 @@ def _compare(  # type: ignore[no-untyped-def]
                 ):
                     out[3] += j == i  # equal to the previous one, and not to its own
                     break
+            j = i - 1
+            if (
+                kind[i] != kind[j]
+                or vk[i] != vk[j]
+                or press[i] != press[j]
+                or dx[i] != dx[j]
+                or dy[i] != dy[j]
+                or flags[i] != flags[j]
+                or data[i] != data[j]
+            ):
+                out[5] += 1
+                out[4] += (
+                    p_problem[i] == 0
+                    and p_kind[i] == kind[j]
+                    and p_vk[i] == vk[j]
+                    and p_press[i] == press[j]
+                    and p_dx[i] == dx[j]
+                    and p_dy[i] == dy[j]
+                    and p_flags[i] == flags[j]
+                    and p_data[i] == data[j]
+                )
     return out
 
 

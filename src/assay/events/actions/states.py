@@ -35,13 +35,15 @@ FACT_SUMS = (
     "missing", "unknown", "stray_true", "stray_predicted", "silences_true", "silences_predicted", "auto_repeats_true",
     "auto_repeats_predicted", "unreleased_true", "unreleased_predicted", "frames_true", "frames_predicted",
     "predicted_actions", "predicted_events", "copied", "positions", "invalid", "clock_fell_back",
-    "unpaired_logprobs", "drifting", "drift_gain",
+    "unpaired_logprobs", "drifting", "drift_gain", "straight", "echoed", "changed",
 )  # fmt: skip
 """missing, unknown: 1 for an episode without predictions, without truth. copied: positions at which the prediction is
 the event before, of `positions` in all, if both sides have the same length. clock_fell_back: 1 if only one side has
 frames with video times, so that the clock 'auto' could not use them. unpaired_logprobs: 1 if predictions have
 log-probabilities and there is not one for each truth. drifting: 1 if a drift was looked for, and drift_gain: how many
-more keys and buttons match without it."""
+more keys and buttons match without it; straight: 1 if a constant lag explains them too, but their errors lie on a line.
+echoed: positions at which the prediction is the event before, its time aside, of those `changed` at which that is not
+also the event itself."""
 _ROOM = 64
 """Room for facts, so that a new one moves no other number of a stored run."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.events.actions import lag, positions, states
 from assay.events.actions.baselines import BASELINES, COPIED
+from assay.events.actions.causes import find_causes
 from assay.events.actions.drift import shared_drift
 from assay.events.actions.estimates import ActionFigures
 from assay.events.actions.holds import HELD
@@ -57,6 +58,7 @@ def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) ->
         best_f1=None if best is None else figures.baseline_f1(best),
         copies=figures.copies,
         drift=shared_drift(figures, estimates["f1_without_lag"].value),
+        causes=find_causes(figures, estimates["f1_without_lag"].value),
         n_missing=len(missing),
         n_unknown=len(unknown),
         n_episodes=len(figures.tally.episodes) - len(unknown),

@@ -89,11 +89,14 @@ def score(
         predicted_actions=len(guess),
         predicted_events=predicted.valid,
         copied=steps.copied,
+        echoed=steps.echoed,
+        changed=steps.changed,
         positions=n - 1 if n == m else 0,
         invalid=m - predicted.valid,
         clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
         drifting=drift is not None,
         drift_gain=0 if drift is None else drift.gain,
+        straight=drift is not None and drift.is_straight,
         unpaired_logprobs=pair.predicted.logprob is not None and 0 < m != n,
     )
     sums = np.zeros(states.POINTER.stop, np.int64)
