@@ -62,6 +62,7 @@ HEAVY_FOR_IMPORT = ("numpy", "pydantic", "numba", "pyarrow", "scipy", "rich")
 HEAVY_FOR_HELP = ("numpy", "numba", "pyarrow", "pydantic", "scipy", "sqlalchemy")
 
 
+@cache
 def modules() -> dict[str, Path]:
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
@@ -86,7 +87,7 @@ def imports(path: Path) -> tuple[tuple[str, str], ...]:
                 assert child.level == 0, f"{path}: imports are absolute"
                 for name in child.names:
                     whole = f"{child.module}.{name.name}"
-                    yield inside, whole if whole in MODULES else str(child.module)
+                    yield inside, whole if whole in modules() else str(child.module)
             elif isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from walk(child, f"{inside}.{child.name}".lstrip("."))
             elif not isinstance(child, ast.expr):  # which has no statements
@@ -96,11 +97,8 @@ def imports(path: Path) -> tuple[tuple[str, str], ...]:
     return tuple((inside, name) for inside, name in found if name.split(".")[0] == "assay")
 
 
-MODULES = modules()
-
-
 def test_every_part_has_its_height() -> None:
-    assert {part(module) for module in MODULES} - {""} <= set(HEIGHTS)
+    assert {part(module) for module in modules()} - {""} <= set(HEIGHTS)
 
 
 def points_up(module: str, imported: str) -> bool:
@@ -113,7 +111,7 @@ def points_up(module: str, imported: str) -> bool:
 def test_imports_point_down(ours: str) -> None:
     wrong = [
         f"{module} imports {imported} in '{inside or 'the module'}'"
-        for module, path in MODULES.items()
+        for module, path in modules().items()
         if part(module) == ours
         for inside, imported in imports(path)
         if points_up(module, imported) and (module, inside, imported) not in EXCEPTIONS
@@ -122,18 +120,18 @@ def test_imports_point_down(ours: str) -> None:
 
 
 def test_every_exception_is_still_needed() -> None:
-    found = {(name, inside, imported) for name, path in MODULES.items() for inside, imported in imports(path)}
+    found = {(name, inside, imported) for name, path in modules().items() for inside, imported in imports(path)}
     assert found >= EXCEPTIONS
 
 
 def test_the_store_knows_neither_half() -> None:
-    for module, path in MODULES.items():
+    for module, path in modules().items():
         if part(module) == "store":
             assert {part(imported) for _, imported in imports(path)}.isdisjoint({"events", "chat", "compare"}), module
 
 
 def test_statistics_know_numbers_only() -> None:
-    for module, path in MODULES.items():
+    for module, path in modules().items():
         if part(module) == "stats":
             assert {part(imported) for _, imported in imports(path)} <= {"stats", "types", "errors", "_integers", ""}
 

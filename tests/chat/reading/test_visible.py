@@ -9,7 +9,6 @@ import pytest
 from assay.chat import ChatbotEvaluator
 from assay.chat.reading.visible import as_latin, visible_part
 
-EVALUATOR = ChatbotEvaluator()
 TRUTH = {"current": {"city": "Oslo", "temperature": 5, "main_condition": "rain"}}
 
 
@@ -46,7 +45,7 @@ def test_only_what_is_seen_is_shown(text: str, seen: str) -> None:
 
 def test_words_are_where_they_were_written() -> None:
     response = "<!-- hm -->It is <b>1\u200b5&nbsp;&deg;C</b> in Oslo with ~~sun~~ rain."
-    (line,) = EVALUATOR.evaluate_response("Weather in Oslo?", response, "a", TRUTH)["accuracy"]["evidence"]
+    (line,) = ChatbotEvaluator().evaluate_response("Weather in Oslo?", response, "a", TRUTH)["accuracy"]["evidence"]
     assert line["id"] == "figure_wrong"
     assert response[line["start"] : line["end"]] == "1\u200b5&nbsp;&deg;C"
 
@@ -59,7 +58,7 @@ def test_lookalike_letters_are_read() -> None:
 
 
 def test_hidden_words_do_not_make_an_answer_long() -> None:
-    entries = EVALUATOR.evaluate_response("Weather in Oslo?", f"5 °C. <!-- {'rain ' * 100} -->", "a", TRUTH)
+    entries = ChatbotEvaluator().evaluate_response("Weather in Oslo?", f"5 °C. <!-- {'rain ' * 100} -->", "a", TRUTH)
     assert entries["task_completion"]["score"] == 0.1
 
 
