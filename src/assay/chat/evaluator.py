@@ -48,8 +48,6 @@ METRIC_NAMES = (
 )
 """The built-in metrics in the order in which they are shown; metrics of other packages follow by name."""
 
-# Longer texts, in characters, are read without garbage collection.
-_LONG = 20_000
 _COLLECTED: AbstractContextManager[None] = nullcontext()
 _CACHED_EXCHANGES = 1024
 _LONGEST_CACHED = 4_000
@@ -114,7 +112,7 @@ class ChatbotEvaluator:
         `weather_data_used` is the ground truth in the domain's own shape, whatever the domain.
         `tool_calls` have name, arguments, result, error and duration; `expected_calls` a name and arguments.
         """
-        with uncollected(response):
+        with uncollected():
             # The context ends before collections begin again, which would otherwise go through all that was read.
             return self.entries(
                 self.context(
@@ -134,7 +132,7 @@ class ChatbotEvaluator:
 
     def entries(self, context: ScoringContext) -> dict[str, Entry]:
         """One entry for each metric, of an answer in its context."""
-        with uncollected(context.response.text):
+        with uncollected():
             return {metric.name: metric.score(context) for metric in self.metrics}
 
     def context(
@@ -155,7 +153,7 @@ class ChatbotEvaluator:
         """What metrics see of an answer: its texts read, its data checked."""
         user_query, response = _text(user_query, "user_query"), _text(response, "response")
         usual = self.readers.language(response) or self.readers.language(user_query)
-        with uncollected(response):
+        with uncollected():
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)
         known = self._no_truth if truth is None else self._read_truth(truth)
@@ -242,9 +240,10 @@ class ChatbotEvaluator:
 
 
 class _Uncollected:
-    """No garbage collection while a long text, or many texts, are read and scored.
+    """No garbage collection while a text, or many texts, are read and scored.
 
-    What is found in them has no cycles, and repeated collections would take more than linear time.
+    What is found in them has no cycles, so that a collection would look at all of it in vain: in a long text again and
+    again, which would take more than linear time.
     """
 
     def __enter__(self) -> None:
@@ -254,10 +253,12 @@ class _Uncollected:
         gc.enable()
 
 
-def uncollected(text: object = None) -> AbstractContextManager[None]:
-    """No garbage collection inside a `with` block, if the given text is long or none is given."""
-    is_long = text is None or (isinstance(text, str) and len(text) >= _LONG)
-    return _Uncollected() if is_long and gc.isenabled() else _COLLECTED
+_UNCOLLECTED: AbstractContextManager[None] = _Uncollected()
+
+
+def uncollected() -> AbstractContextManager[None]:
+    """No garbage collection inside a `with` block."""
+    return _UNCOLLECTED if gc.isenabled() else _COLLECTED
 
 
 def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]:

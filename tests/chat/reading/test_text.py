@@ -179,6 +179,17 @@ def test_a_phrase_crosses_white_space_and_typographic_apostrophes() -> None:
     assert words("Based, on this", "flow") == []
 
 
+def test_a_long_text_says_the_same_again_and_again() -> None:
+    sentence = 'It is  **15 °C** in Oslo, <b class="warm day"  title="wet">with rain</b> and no snow.\t '
+    once, times = read(sentence), 2_000
+    often = read(sentence * times)
+    for key, mentions in once.lists.items():
+        again = [(at * len(sentence) + m.start, at * len(sentence) + m.end) for at in range(times) for m in mentions]
+        assert [(m.start, m.end) for m in often.all(key)] == again
+    assert [q.start for q in often.quantities] == [at * len(sentence) + once.quantities[0].start for at in range(times)]
+    assert [place.name for place in often.places] == ["oslo"] * times
+
+
 def test_names_of_the_suite_are_places_whatever_their_case() -> None:
     history = [{"user": "I live in Xanaduville.", "assistant": "Noted."}]
     for names, measured in (([], False), (["Xanaduville"], True)):

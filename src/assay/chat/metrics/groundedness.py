@@ -38,7 +38,8 @@ def _nothing_to_support(context: ScoringContext) -> str | None:
 def _unsupported(context: ScoringContext) -> list[Finding]:
     sources = Sources.of(context)
     figures = _figures(context)
-    return [Finding([claim.said], points=-1 / len(figures)) for claim in figures if not sources.support(claim)]
+    unsupported = [claim for claim in figures if not sources.support(claim, context.question.day)]
+    return [Finding([claim.said], points=-1 / len(figures)) for claim in unsupported]
 
 
 METRIC = Metric(

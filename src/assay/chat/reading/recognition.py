@@ -125,10 +125,10 @@ class Readers:
         words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD) if not _is_glued(reading, at)]
         if not words:
             return None
-        rest = self._without_places(text)
-        other_script = _is_other_script(rest)
+        other_script = max(text) > _LAST_LATIN and _is_other_script(self._without_places(reading))
         if not other_script and self._is_plain(reading, own):
             return self.name
+        rest = self._without_places(reading)
         has_signs = not rest.isascii() and any(char in self._signs for char in rest)
         is_short = sum(map(len, words)) < _LETTERS and not other_script and not has_signs
         detected, probability = (_NO_LANGUAGE, 0.0) if is_short else _detector()(rest)
@@ -168,13 +168,13 @@ class Readers:
         # "in Berlin?" has only a word that several languages share, "temps pluvieux" one that is an English plural.
         return bool(own or listed) and known >= (_PLAIN if own else _ALL_PLAIN) * (words - in_places)
 
-    def _without_places(self, text: str) -> str:
+    def _without_places(self, reading: Reading) -> str:
         """A text without the names of cities, which look like the language of their country."""
         kept, at = [], 0
-        for place in self.primary.read(text).places:
-            kept.append(text[at : place.start])
+        for place in reading.places:
+            kept.append(reading.text[at : place.start])
             at = place.end
-        return "".join([*kept, text[at:]])
+        return "".join([*kept, reading.text[at:]])
 
     def _listed(self, name: str, reading: Reading) -> int:
         """How many words of a text, as read in the usual language, are in the lists of a language."""
@@ -219,8 +219,6 @@ def _listed_words(reading: Reading) -> set[int]:
 
 def _is_other_script(text: str) -> bool:
     """Whether most letters of a text are not Latin."""
-    if text.isascii():
-        return False
     letters = [char for char in text if char.isalpha()]
     return sum(char > _LAST_LATIN for char in letters) * 2 > len(letters)
 

@@ -60,8 +60,8 @@ class Reading:
 
     text: str
     tokens: list[Token]
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
     traits: bytes
@@ -248,15 +248,18 @@ def _find_mentions(reading: Reading) -> list[Mention]:
             run = run.steps.get(following) or run.followed_by(following)
         if run.is_silent or at <= hidden_to:
             continue
-        start = starts[at]
+        start, end = starts[at], ends[at]
         for reach, keys in run.found:
-            last = at + reach
-            mention = Mention(start, ends[last], at, last, keys)
+            if reach:
+                last = at + reach
+                mention = Mention(start, ends[last], at, last, keys)
+            else:
+                mention = Mention(start, end, at, at, keys)
             mentions.append(mention)
             for key in keys:
                 lists[key].append(mention)
         if run.negates:
-            lists["negation"].append(Mention(start, ends[at], at, at, ("negation",)))
+            lists["negation"].append(Mention(start, end, at, at, ("negation",)))
         if run.hidden >= 0:
             hidden_to = at + run.hidden
     return mentions

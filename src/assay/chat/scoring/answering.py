@@ -27,7 +27,7 @@ def answer_of(
 
     A turn with a quirk passes by its outcome: if it is not worse than `worst`.
     """
-    with uncollected(transcript.turns[at].assistant or ""):
+    with uncollected():
         return _answer_of(transcript, at, evaluator, record, worst)
 
 

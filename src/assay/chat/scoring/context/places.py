@@ -71,6 +71,17 @@ class Subjects:
         self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._by_reading: dict[object, _Named] = {}
 
+    @classmethod
+    def of(
+        cls, domain: Domain, reader: Reader, truth: Truth, names: Mapping[str, Sequence[tuple[str, ...]]]
+    ) -> Subjects:
+        """The subjects of a conversation; all conversations about one truth share them, if they have the same names."""
+        known = truth.memory.get(("subjects", reader))
+        if not isinstance(known, Subjects) or known._suite_names is not names:
+            known = cls(domain=domain, reader=reader, truth=truth, names=names)
+            truth.memory["subjects", reader] = known
+        return known
+
     def names_in(self, reading: Reading) -> frozenset[str]:
         """Names of the subjects in a text."""
         return self._named(reading).names

@@ -35,7 +35,7 @@ class Question:
         self.query_reader = query_reader
         self.domain = domain
         self.truth = truth
-        self.subjects = Subjects(domain=domain, reader=reader, truth=truth, names=names)
+        self.subjects = Subjects.of(domain, reader, truth, names)
         self.memory: dict[object, Any] = {}
         """Results derived from it alone, kept with it."""
 

@@ -73,26 +73,28 @@ class Sources:
     """The numbers in the tool results and the ground truth of an answer, by place and day."""
 
     def __init__(self, question: Question, reader: Reader, calls: Sequence[ToolCall]) -> None:
-        """`reader` is that of the answer's language."""
-        self._question = question
+        """`reader` is that of the answer's language; the question may be any about the same ground truth."""
+        self._calendar = question.calendar
+        self._uses_places = question.domain.uses_places
         self._reader = reader
         self._kinds = reader.lexicon.kinds
         self._fields = question.domain.fields
         self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
         self._read_all(calls, question.truth)
-        self._known: dict[tuple[tuple[str, ...], str | None, bool, str], _Supporting] = {}
+        self._known: dict[tuple[tuple[str, ...], str | None, bool, bool, str], _Supporting] = {}
         self._has_days = any(day is not None for _, day in self._numbers)
         self._has_present = any(day is None for _, day in self._numbers)
 
     @classmethod
     def of(cls, context: ScoringContext) -> Sources:
-        """The sources of an answer; if no tool gave a result, those of its question, which all its answers share."""
+        """The sources of an answer; if no tool gave a result, those of its truth, which all answers about it share."""
         calls = [call for call in context.tool_calls or () if call.error is None]
         if calls:
             return cls(context.question, context.reader, calls)
-        known: Sources | None = context.question.memory.get("sources")
-        if known is None:
-            known = context.question.memory["sources"] = cls(context.question, context.reader, ())
+        memory, key = context.truth.memory, ("sources", context.reader)
+        known = memory.get(key)
+        if not isinstance(known, Sources):
+            known = memory[key] = cls(context.question, context.reader, ())
         return known
 
     def _read_all(self, calls: Sequence[ToolCall], truth: Truth) -> None:
@@ -103,14 +105,15 @@ class Sources:
             for values in (*numbers.exact.values(), *numbers.bare.values()):
                 values.sort()
 
-    def support(self, claim: FigureClaim) -> bool:
+    def support(self, claim: FigureClaim, asked_day: str | None) -> bool:
         """Whether a source contains the figure, within the kind's tolerance or the rounding it was written with.
 
-        A range that is too wide to say much is supported only if a source contains both ends.
+        `asked_day` is the day that the question is about. A range that is too wide to say much is supported only if a
+        source contains both ends.
         """
         figure = claim.said
         low, high = figure.low, figure.high
-        about = (tuple(claim.subjects), claim.day, figure.role in _EXTREMES, figure.kind)
+        about = (tuple(claim.subjects), claim.day, claim.day == asked_day, figure.role in _EXTREMES, figure.kind)
         numbers = self._known.get(about)
         if numbers is None:
             if len(self._known) >= _MOST_KEPT:
@@ -124,28 +127,30 @@ class Sources:
             return all(_contains(numbers, kind, figure, end, end, (as_written,) * 2) for end, as_written in ends)
         return _contains(numbers, kind, figure, low, high, figure.written)
 
-    def _supporting(self, names: tuple[str, ...], said: str | None, is_extreme: bool, kind: str) -> _Supporting:
-        sources = self._numbers_of(names, said, is_extreme)
+    def _supporting(
+        self, names: tuple[str, ...], said: str | None, is_asked: bool, is_extreme: bool, kind: str
+    ) -> _Supporting:
+        sources = self._numbers_of(names, said, is_asked, is_extreme)
         exact = [values for numbers in sources if (values := numbers.exact.get(kind))]
         bare = [values for numbers in sources for name in (kind, None) if (values := numbers.bare.get(name))]
         return _Supporting(exact, bare)
 
-    def _numbers_of(self, names: tuple[str, ...], said: str | None, is_extreme: bool) -> list[_Numbers]:
+    def _numbers_of(self, names: tuple[str, ...], said: str | None, is_asked: bool, is_extreme: bool) -> list[_Numbers]:
         """The numbers that can support a figure about `names`, said of a day; `is_extreme` if it is a high or low."""
         return [
             numbers
             for (place, day), numbers in self._numbers.items()
             if (place is None or not names or is_one_of(names, [place]))
-            and self._is_day(day, said, is_extreme=is_extreme)
+            and self._is_day(day, said, is_asked=is_asked, is_extreme=is_extreme)
         ]
 
-    def _is_day(self, day: str | None, said: str | None, *, is_extreme: bool) -> bool:
+    def _is_day(self, day: str | None, said: str | None, *, is_asked: bool, is_extreme: bool) -> bool:
         """Whether numbers of `day` can be about the day that a figure is said of; true if either is not known."""
-        if said is None or (said == self._question.day and not is_extreme):
+        if said is None or (is_asked and not is_extreme):
             return True  # the answer need not have said it of the day asked about
         if day is None:
             return said not in PAST and not (is_later(said) and self._has_days)
-        calendar = self._question.calendar
+        calendar = self._calendar
         if said in PRESENT and calendar.today is None and day not in _DAY_NAMES:
             return is_extreme or not self._has_present
         if day == said:
@@ -218,7 +223,7 @@ class Sources:
         words = words_of(subject.split(",")[0]) if subject else ()
         if not words:
             return None
-        return main_name(words) if self._question.domain.uses_places else " ".join(words)
+        return main_name(words) if self._uses_places else " ".join(words)
 
     def _day(self, table: Mapping[str, object]) -> str | None:
         """The ISO date of a table, if it has one."""
