@@ -15,7 +15,7 @@ _A_WHOLE_KIND = 5
 _NAMED = 10
 """Episodes that a sentence names."""
 _REASONS = 3
-"""Missing shards that a sentence gives the reason of."""
+"""Reasons that a sentence gives: of missing shards, and of predictions that do not decode."""
 # If one truth in this many does not decode while every prediction does, it is not a single mistake.
 _SUSPICIOUS = 100
 
@@ -30,6 +30,8 @@ _UNITS = ((1e3, "a thousandth", "microseconds"), (1e6, "a millionth", "milliseco
 _ABOUT = 0.8
 # A few absurd times are no reason to warn.
 _BACKWARDS = 0.05
+# A model that now and then writes an event that does not decode is not worth a warning.
+_UNUSUAL = 0.02
 
 _LIKE_TRUTH = re.compile(r"truth|label|gold|reference|target", re.IGNORECASE)
 _LIKE_PREDICTION = re.compile(r"pred|generat|output|answer|hypothes", re.IGNORECASE)
@@ -75,8 +77,13 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
         found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
     if not predicted.events:
         found.append("Nothing was predicted: everything true counts as missed. Is it the right file and encoding?")
-    elif predicted.invalid == predicted.events:
-        found.append("No prediction decodes. Check that the encoding is the right one.")
+    elif predicted.invalid > _UNUSUAL * predicted.events:
+        few = predicted.invalid < predicted.events
+        reasons = "; ".join(f"{n:,} {reason}" for reason, n in predicted.problems.most_common(_REASONS))
+        which = f"{predicted.invalid:,} of {predicted.events:,} predictions do not decode"
+        which = which if few else "No prediction decodes"
+        hint = " Check that the encoding is the right one." if 2 * predicted.invalid > predicted.events else ""
+        found.append(f"{which}: {reasons}.{hint}")
     found += _episodes_of_one_side(predicted, truth)
     found += [
         f"A row of the {name} was read as one {side.rows}, judged by the first rows (--rows overrides it)."

@@ -51,10 +51,12 @@ class Input:
         self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode).tolist())
         spoiled = batch.problem != 0
         if batch.quantised is None and len(batch):
-            valid = batch.time_ns[~spoiled] if spoiled.any() else batch.time_ns
-            self.last_ns = max(self.last_ns, int(valid.max(initial=0)))
-            earlier = np.diff(batch.time_ns) < -_BACK_NS
-            self.backwards += int(np.count_nonzero(earlier & (batch.episode[1:] == batch.episode[:-1])))
+            times, episodes = batch.time_ns, batch.episode
+            if spoiled.any():  # their times may not have been read
+                times, episodes = times[~spoiled], episodes[~spoiled]
+            self.last_ns = max(self.last_ns, int(times.max(initial=0)))
+            earlier = np.diff(times) < -_BACK_NS
+            self.backwards += int(np.count_nonzero(earlier & (episodes[1:] == episodes[:-1])))
         by_kind = np.bincount((batch.kind + 1) | spoiled.view(np.int8) << 2, minlength=8).reshape(2, 4)
         for counts, counter in zip(by_kind.tolist(), (self.kinds, self.spoiled_kinds), strict=True):
             counter.update({kind.name.lower(): counts[kind + 1] for kind in Kind if counts[kind + 1]})

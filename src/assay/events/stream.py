@@ -78,7 +78,7 @@ _SENTENCES = {
     Problem.OUT_OF_RANGE: "a value out of its range (key above 255, button flags above 0xFFF, number beyond 32 bits)",
     Problem.BEYOND_BASE: "a digit beyond its base (strict decoding)",
     Problem.BAD_ROW: "a row or message that is not an event",
-    Problem.BAD_TIME: "a time that is missing, negative, or not a number",
+    Problem.BAD_TIME: "a time that is missing, negative, or not a whole number",
     Problem.MISSING: "no event at this position",
 }
 

@@ -177,3 +177,17 @@ def test_times_in_another_unit_and_rows_out_of_order_are_reported() -> None:
     )
     fine = evaluate(synthetic.prediction(TRUTH, synthetic.GOOD), TRUTH, reps=10).warnings
     assert not any("a second earlier" in text or "are they in" in text for text in fine)
+
+
+def test_predictions_that_do_not_decode_are_reported_with_the_reason() -> None:
+    rows: list[Any] = [{**event, "ts": event["ts"] + 0.5} for event in TRUTH[:200].to_events() if event]  # type: ignore[operator]
+    truth = TRUTH[:200]
+    found = evaluate(EventStream.from_events(rows, episodes=truth.episodes[:1]), truth, reps=10).warnings
+    expected = (
+        "No prediction decodes: 200 a time that is missing, negative, or not a whole number. Check that the encoding"
+    )
+    assert any(text.startswith(expected) for text in found)
+    some = replace(truth, problem=np.where(np.arange(200) % 4, 0, 2).astype(np.uint8))
+    warnings = evaluate(some, truth, reps=10).warnings
+    assert any(text.startswith("50 of 200 predictions do not decode: 50 cut short") for text in warnings)
+    assert not any("a second earlier" in text for text in warnings)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FEWEST, _IN_STRATUM = 10, 30
 # Of what does not match at the best lag, a second lag has to explain this share, and this share of all.
 _OF_MISSING, _OF_ALL = 0.4, 0.03
+# By how many standard errors one side has more than the other: many shifts are tried.
+_CLEAR = 3.5
 # What separates two lags: no tolerance of the search reaches from one to the other.
 _APART_NS = 60_000_000
 # F1 after each episode's own lag, and what it gains.
@@ -131,10 +133,14 @@ def _two_lags(figures: ActionFigures) -> TwoLags | None:
     missing = fewest - int(within[best])
     mirrored = 2 * best - np.arange(len(tried))
     known = (mirrored >= 0) & (mirrored < len(tried))
-    more = np.where(known, summed - summed[np.where(known, mirrored, 0)], 0)
-    at = int(np.argmax(np.where(np.abs(tried - tried[best]) >= _APART_NS, more, -1)))
-    gain = int(within[at] - within[mirrored[at]]) if known[at] else 0
-    if gain < max(_FEWEST, _OF_ALL * fewest, _OF_MISSING * missing) or 2 * more[(at + best) // 2] > more[at]:
+    opposite = np.where(known, mirrored, 0)
+    more = np.where(known, summed - summed[opposite], 0)
+    inside = (np.abs(tried - tried[best]) >= _APART_NS) & (np.abs(tried) < lag.RANGE_NS)
+    at = int(np.argmax(np.where(inside, more, -1)))
+    there, here = int(within[at]), int(within[opposite[at]])
+    gain = there - here if known[at] else 0
+    least = max(_FEWEST, _OF_ALL * fewest, _OF_MISSING * missing, _CLEAR * math.sqrt(there + here))
+    if gain < least or 2 * more[(at + best) // 2] > more[at]:
         return None
     shifts = (tried / 1e6).tolist()
     return TwoLags(shifts[best], int(within[best]) / fewest, shifts[at], gain / fewest)
