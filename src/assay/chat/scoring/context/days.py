@@ -13,6 +13,7 @@ from assay.chat.domains import Truth
 from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.once import once
 
 # A day that the truth has no data for; a bare month ("the average for May") counts as one too.
@@ -150,6 +151,7 @@ class ResponseDays:
         self._default = default
         self._known: dict[str, str] = {}
         self._has_table = "|" in response.text
+        self._has_respective = "respective" in response.lists
         self._mentions = [one for one in calendar.mentions(response) if not self._is_compared_with(one)]
         self._firsts = [mention.first for mention in self._mentions]
 
@@ -166,6 +168,7 @@ class ResponseDays:
         if not self._mentions:
             return self._default
         column = self._by_column.get(index) if self._has_table else None
+        column = column or (self._respective.get(index) if self._has_respective else None)
         if column is not None:
             return self._known_day(column.keys[0])
         if self._is_named_in(first, last):
@@ -194,6 +197,10 @@ class ResponseDays:
                 cells = [row[column] for row in rows if column < len(row)] if len(named) == 1 and column else []
                 days.update((at, named[0]) for inner in cells for at in range(inner.first, inner.stop))
         return days
+
+    @once
+    def _respective(self) -> dict[int, Mention]:
+        return respective(self._response, self._mentions)
 
     def is_one_day(self, first: int, last: int) -> bool:
         """Whether all of the sentence of tokens `first` to `last` is about one day: it names none, and no line does."""

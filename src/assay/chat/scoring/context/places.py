@@ -16,6 +16,7 @@ from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place, main_name, words_of
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
+from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
@@ -134,6 +135,10 @@ class Subjects:
         at = bisect_right(named.firsts, index) - 1
         if len(places) == 1 and at == 0:
             return named.all
+        if len(places) > 1 and "respective" in reading.lists:
+            own = respective(reading, places).get(index)
+            if own is not None:
+                return [own.name]
         if len(places) > 1 and "|" in reading.text:
             column = self._by_column(reading, places).get(index)
             if column is not None:

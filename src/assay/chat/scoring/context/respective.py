@@ -1,0 +1,32 @@
+"""Lists that belong together one by one: 'Oslo and Bergen have 8 °C and 11 °C respectively'.
+
+Knows readings; knows no truth and no metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from assay.chat.reading.text import Reading
+
+
+class _Named(Protocol):
+    @property
+    def first(self) -> int: ...
+
+
+_Name = TypeVar("_Name", bound=_Named)
+
+
+def respective(reading: Reading, names: Sequence[_Name]) -> dict[int, _Name]:
+    """The place or day of each figure and state in sentences with 'respectively' that name as many before them."""
+    found: dict[int, _Name] = {}
+    for first, last in reading.sentences_with("respective"):
+        figures = [one.first for one in reading.quantities if first <= one.first <= last]
+        states = sorted({one.first for one in reading.all("states") if first <= one.first <= last})
+        for said in (figures, states):
+            named = [one for one in names if said and first <= one.first < said[0]]
+            if len(said) == len(named) > 1:
+                found.update(zip(said, named, strict=True))
+    return found
