@@ -21,6 +21,7 @@ from assay.events.tally import Tally
 from assay.types import State
 
 Item = TypeVar("Item")
+_Scored = tuple[Pair, list[Mapping[str, State]]]
 
 # Pairs are scored in slices of at most this many events: temporary arrays stay in cache, and all threads have work.
 _SLICE = 250_000
@@ -50,10 +51,10 @@ def score_streams(
     by_episode = [protocol for protocol in protocols if protocol.pairing == "episode"]
     episodes = EpisodeCollector() if by_episode else None
 
-    def states(pair: Pair, chosen: Sequence[EventProtocol]) -> tuple[Pair, list[Mapping[str, State]]]:
+    def states(pair: Pair, chosen: Sequence[EventProtocol]) -> _Scored:
         return pair, [protocol.score(pair, in_order=in_order) for protocol in chosen]
 
-    def count(done: tuple[Pair, list[Mapping[str, State]]], chosen: Sequence[EventProtocol]) -> None:
+    def count(done: _Scored, chosen: Sequence[EventProtocol]) -> None:
         pair, found = done
         for protocol, states in zip(chosen, found, strict=True):
             tallies[protocol.name].add(pair.episode, states)
@@ -61,23 +62,20 @@ def score_streams(
     counter = _Counter(max(1, bool(by_slice) + bool(by_episode)), progress)
     workers = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
-        running: deque[tuple[Future[tuple[Pair, list[Mapping[str, State]]]], Sequence[EventProtocol]]] = deque()
+        # In the order of the pairs: what a thread is scoring, or what was scored at once and waits for its turn.
+        running: deque[tuple[Future[_Scored] | _Scored, Sequence[EventProtocol]]] = deque()
 
         def submit(pair: Pair, chosen: Sequence[EventProtocol]) -> None:
             counter.given += len(pair.truth)
-            if len(pair.truth) >= _WORTH_A_THREAD:
-                running.append((pool.submit(states, pair, chosen), chosen))
-            else:
-                scored: Future[tuple[Pair, list[Mapping[str, State]]]] = Future()
-                scored.set_result(states(pair, chosen))
-                running.append((scored, chosen))
+            is_long = len(pair.truth) >= _WORTH_A_THREAD
+            running.append((pool.submit(states, pair, chosen) if is_long else states(pair, chosen), chosen))
             # In order, and never far ahead: results that wait to be counted take memory.
             while len(running) > 2 * workers:
                 finish()
 
         def finish() -> None:
-            future, chosen = running.popleft()
-            done = future.result()
+            scored, chosen = running.popleft()
+            done = scored.result() if isinstance(scored, Future) else scored
             count(done, chosen)
             counter.finished(len(done[0].truth))
 

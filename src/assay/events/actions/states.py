@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,10 @@ class Table:
 
     start: int
     shape: tuple[int, ...]
+    stop: int = field(init=False)
 
-    @property
-    def stop(self) -> int:
-        return self.start + math.prod(self.shape)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop", self.start + math.prod(self.shape))
 
     def within(self, numbers: Ints) -> Ints:
         """The table in a long array, sharing its memory."""
@@ -81,6 +82,7 @@ FACTS = Table(POSITIONS.stop, (_ROOM,))
 """By the names of FACT_SUMS."""
 
 
+@lru_cache(maxsize=16)
 def lag_table(n_shifts: int) -> Table:
     """(0 for the sum over the lag's tolerances and 1 for the headline's, index of the shift): matches. The last."""
     return Table(FACTS.stop, (2, n_shifts))
