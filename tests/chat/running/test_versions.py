@@ -35,7 +35,15 @@ def test_a_wrong_version_is_refused(text: str) -> None:
         parse_agents(text)
 
 
-def test_the_framework_is_pinned_and_everything_else_is_as_the_extra_says() -> None:
+def test_what_belongs_to_a_framework_follows_its_version() -> None:
+    # An older or coming langgraph cannot be installed with the langchain that the extra asks for.
+    wanted = requirements_of(spec("langgraph==1.2.0a7"))
+    assert {"langgraph==1.2.0a7", "langchain", "langchain-openai", "langgraph-checkpoint-sqlite"} <= set(wanted)
+    assert "agent-framework-openai" in requirements_of(spec("agent-framework==1.0.0rc6"))
+    assert "openai" in requirements_of(spec("openai-agents==0.24.0"))  # which needs another one than the extra
+
+
+def test_the_framework_is_pinned_and_everything_common_is_as_the_extra_says() -> None:
     wanted = requirements_of(spec("google-adk==2.12.0"))
     assert "google-adk[openai]==2.12.0" in wanted
     assert any(one.startswith("opentelemetry-sdk<1.45") for one in wanted)

@@ -26,6 +26,8 @@ from assay.errors import UsageError, missing_extra
 from assay.redaction import redacted
 
 _ASSAY = "assay-agents"
+# What every agent needs, whatever its framework is; but the client of the model is the framework's own choice.
+_COMMON_EXTRA, _CLIENT = "agents", "openai"
 _READY = "ready.json"
 _SECONDS_TO_INSTALL = 1800
 _LAST_WORDS = 500
@@ -33,7 +35,11 @@ _TIME_IMPORT = "import sys, time; start = time.process_time(); import {}; print(
 
 
 def requirements_of(spec: AgentSpec) -> list[str]:
-    """What is installed for an agent: the requirements of its extra, with its framework at the version."""
+    """What is installed for an agent: the requirements of its extra, with its framework at the version.
+
+    What the extra names beside the framework, and the client of the model, are installed in the newest version that
+    fits it: the extra's own bounds are those of the version that it names.
+    """
     try:
         from packaging.requirements import Requirement
     except ImportError as error:
@@ -44,6 +50,7 @@ def requirements_of(spec: AgentSpec) -> list[str]:
         stated = [Requirement(text) for text in requires(_ASSAY) or ()]
     except PackageNotFoundError as error:
         raise UsageError("assay is not installed as a package, so its requirements are unknown") from error
+    common = {one.name for one in stated if one.marker is None or one.marker.evaluate({"extra": _COMMON_EXTRA})}
     found = []
     for one in stated:
         if one.marker is not None and not one.marker.evaluate({"extra": kind.extra}):
@@ -52,7 +59,7 @@ def requirements_of(spec: AgentSpec) -> list[str]:
         if one.name == framework:
             found.append(f"{one.name}{extras}{_pinned(spec.version or '')}")
         else:
-            found.append(f"{one.name}{extras}{one.specifier}")
+            found.append(f"{one.name}{extras}{one.specifier if one.name in common - {_CLIENT} else ''}")
     return sorted(found)
 
 
@@ -152,7 +159,9 @@ def _run(command: list[str], spec: AgentSpec) -> str:
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
         words = redacted(" ".join(errors[-3:]))[-_LAST_WORDS:]
-        raise UsageError(f"the environment of {spec.name} could not be made: {words}", hint="Is there such a version?")
+        conflicts = "conflicting dependencies" in words or "unsatisfiable" in words  # of pip, of uv
+        hint = "It cannot be installed with what assay needs itself" if conflicts else "Is there such a version?"
+        raise UsageError(f"the environment of {spec.name} could not be made: {words}", hint=hint)
     return done.stdout
 
 
