@@ -60,8 +60,8 @@ class Reading:
 
     text: str
     tokens: list[Token]
-    starts: Sequence[int]
-    ends: Sequence[int]
+    starts: list[int]
+    ends: list[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
     traits: bytes

@@ -5,8 +5,7 @@ Each word form is looked up once and remembered. Knows nothing of the words arou
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from operator import attrgetter, sub
@@ -25,10 +24,6 @@ _MOST_FORMS = 50_000
 _LONGEST_FORM = 60
 # A number in digits that no list has.
 _UNLISTED_NUMBER = "123456789"
-# A longer text, in characters, is cut block by block, so that what is needed only for cutting stays in fast memory, and
-# has its positions in arrays. A block is not cut inside a tag, which has at most this many characters.
-_BLOCK = 32_768
-_LONGEST_TAG = 203
 _LENGTH = attrgetter("length")
 _TRAITS = attrgetter("traits")
 
@@ -86,8 +81,8 @@ class Tokens:
     """A text's tokens, with their positions."""
 
     tokens: list[Token]
-    starts: Sequence[int]
-    ends: Sequence[int]
+    starts: list[int]
+    ends: list[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
     numbers: list[int]
@@ -108,22 +103,15 @@ class Tokeniser:
         """The tokens of `text`, without formatting marks and soft line breaks; a hyphen between spaces is a dash."""
         if " - " in text:
             text = text.replace(" - ", " – ")
-        is_long = len(text) > _BLOCK
-        tokens: list[Token] = []
-        ends: MutableSequence[int] = array("q") if is_long else []
-        splits = bool(self._lexicon.elisions) and not APOSTROPHES.isdisjoint(text)
-        for first, stop in _blocks(text) if is_long else ((0, len(text)),):
-            pieces = PIECE.findall(text, first, stop)
-            pieces.pop()  # the end of the block
-            if pieces and pieces[-1].isspace() and pieces[-1][-1] != "\n":
-                pieces.pop()
-            if splits:
-                pieces = list(self._without_elisions(pieces))
-            tokens += map(self._known.__getitem__, pieces)
-            block_ends = accumulate(map(len, pieces))
-            ends.extend(map(first.__add__, block_ends) if first else block_ends)
-        starts: MutableSequence[int] = array("q") if is_long else []
-        starts.extend(map(sub, ends, map(_LENGTH, tokens)))
+        pieces = PIECE.findall(text)
+        pieces.pop()  # the end of the text
+        if pieces and pieces[-1].isspace() and pieces[-1][-1] != "\n":
+            pieces.pop()
+        if self._lexicon.elisions and not APOSTROPHES.isdisjoint(text):
+            pieces = list(self._without_elisions(pieces))
+        tokens: list[Token] = list(map(self._known.__getitem__, pieces))
+        ends = list(accumulate(map(len, pieces)))
+        starts = list(map(sub, ends, map(_LENGTH, tokens)))
         stops: list[int] = []
         numbers: list[int] = []
         left_out: list[int] = []
@@ -141,8 +129,7 @@ class Tokeniser:
             kept = bytearray(b"\1") * len(tokens)
             for at in left_out:
                 kept[at] = 0
-            tokens = list(compress(tokens, kept))
-            starts, ends = (array("q", compress(listed, kept)) for listed in (starts, ends))
+            tokens, starts, ends = (list(compress(listed, kept)) for listed in (tokens, starts, ends))
             traits = bytes(compress(traits, kept))
         return Tokens(tokens, starts, ends, stops, numbers, traits)
 
@@ -295,18 +282,6 @@ def _longer(entries: Iterable[Phrase], raw: str, text: str) -> dict[str, list[Ph
         if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
             found.setdefault(entry.parts[1][0].lower(), []).append(entry)
     return found
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where each block of a text begins and where it stops; no token is in two."""
-    first = 0
-    stop = text.find(" ", _BLOCK)
-    while stop >= 0:
-        if not text[stop - 1].isspace() and "<" not in text[stop - _LONGEST_TAG : stop]:
-            yield first, stop
-            first, stop = stop, stop + _BLOCK
-        stop = text.find(" ", stop + 1)
-    yield first, len(text)
 
 
 def _ends_sentence(text: str, end: int) -> bool:
