@@ -131,13 +131,14 @@ class Guard:
         if is_api and request.method in _CHANGES:
             return _no(request, 405, "The API changes nothing.", {"allow": "GET, HEAD"})
         if len(request.url.query) > MOST_QUERY_BYTES:
-            what = "The address is too long."
+            what = f"The address is too long. What follows its '?' may have at most {MOST_QUERY_BYTES:,} bytes."
             return JSONResponse({"error": what}, 400) if is_api else _no(request, 414, what)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
             return too_long(request)
         if request.method in _CHANGES and not is_same_origin(headers):
-            return _no(request, 403, "A change must come from a page of this server, or have the header X-Assay: 1.")
+            what = "The change was refused. It must come from a page of this server, or have the header X-Assay: 1."
+            return _no(request, 403, what)
         return self._unknown_visitor(request)
 
     def _unknown_visitor(self, request: Request) -> Response | None:
@@ -164,7 +165,7 @@ class Guard:
 
 def too_long(request: Request) -> Response:
     """The response to a body that is too long."""
-    return _no(request, 413, f"A request may have at most {MOST_BODY_BYTES:,} bytes.")
+    return _no(request, 413, f"The request is too long. It may have at most {MOST_BODY_BYTES:,} bytes.")
 
 
 def is_loopback(host: str) -> bool:
@@ -223,5 +224,7 @@ def _no(request: Request, status: int, sentence: str, headers: Mapping[str, str]
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(sentence + "\n", status, headers)
     what, _, more = sentence.partition(". ")
-    page = document(title=what.removesuffix("."), lead=element("p", more) if more else EMPTY, body=EMPTY)
+    # Whoever may look at pages is shown the way back to them.
+    back = element("p", element("a", "All runs", href="/runs")) if status in (403, 413, 414) else EMPTY
+    page = document(title=what.removesuffix("."), lead=element("p", more) if more else EMPTY, body=back)
     return HTMLResponse(page, status, headers)

@@ -11,7 +11,8 @@ from assay.web.shell import View, static_file
 # What needs the server is left out: fields and buttons, what surrounds them, links to other pages.
 _HIDDEN = (
     ".filters, .bulk, .actions, .tabs, .pager, .talk, .labelling, .menu, .adding, .opinion, .tl-bar, .tl-help, "
-    ".tl-shift, .walk, canvas, .demo { display: none; } a:not([href]) { color: inherit; text-decoration: none; }"
+    ".tl-shift, .tl-stage:not(:has(img)), .walk, .swap, canvas, .demo { display: none; } "
+    "a:not([href]) { color: inherit; text-decoration: none; }"
 )
 # All markup is written by `element`, which escapes < and > in attributes, so that a tag ends at its first >.
 _FIELDS = re.compile(r"<(button|select|textarea)\b.*?</\1>|<input\b[^>]*>", re.DOTALL)

@@ -138,7 +138,7 @@ def _order(references: Sequence[str], comparisons: Sequence[Comparison]) -> Mark
         else:
             others = [one for one in references if one != reference]
             swap = element("a", "make it the baseline", href=address("/difference", run=[reference, *others]))
-            items.append(element("li", link, " · ", element("small", swap)))
+            items.append(element("li", link, element("small", " · ", swap, class_="swap")))
     return element("ol", *items, class_="sides")
 
 

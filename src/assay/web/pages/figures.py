@@ -45,8 +45,10 @@ def headline_figures(figures: Sequence[RunFigure]) -> Markup:
     """What a list shows of a run: its first figures, one below the other."""
     if not figures:
         return element("span", "–", class_="muted")
-    more = len(figures) - _MOST_SHOWN
-    shown = [figure_line(figure) for figure in figures[:_MOST_SHOWN]]
+    # A line that says "and 1 more" would take as much room as the one.
+    most = len(figures) if len(figures) == _MOST_SHOWN + 1 else _MOST_SHOWN
+    more = len(figures) - most
+    shown = [figure_line(figure) for figure in figures[:most]]
     titles = {figure.title for figure in figures}
     if figures[0].is_by_agent and len(titles) == 1:
         shown.insert(0, element("small", *titles, class_="muted"))

@@ -37,7 +37,8 @@
     const bar = place.querySelector("progress");
     if (bar) { bar.max = found.total; bar.value = found.done; }
     place.querySelector("span").textContent = found.total
-      ? `unfinished: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} trials` : "unfinished";
+      ? `${place.dataset.state}: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} trials`
+      : place.dataset.state;
   }
 
   // Verdicts of a history, one after the other, from the top.
