@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -157,6 +158,25 @@ def test_a_run_opens_with_how_many_trials_pass(client: TestClient, store: Store,
     assert re.search(r"They differ in (none|\d+) of 10 scenarios", opening)
     alone = shown(client.get(f"/runs/{ids['read from a file']}").text)
     assert "agents differ" not in alone
+
+
+def test_a_long_conversation_is_cut_by_the_server_and_leads_to_what_does_not_pass(tmp_path: Path) -> None:
+    one = scores(AGENTS[:1], seed=1, scenarios=1, repetitions=1)
+    turns = tuple(replace(one.answers[0], turn=turn, passed=turn != 23) for turn in range(25))
+    with open_store(tmp_path / "runs.db") as store:
+        run_id = experiment(store, replace(one, answers=turns), "long")
+        client = TestClient(make_app(Site(store), Access()), base_url="http://127.0.0.1")
+        asked = {"scenario": turns[0].scenario, "agent": AGENTS[0]}
+        pages = [client.get(f"/runs/{run_id}/conversation", params={**asked, "page": page}).text for page in (1, 3, 99)]
+        assert [page.count("<article") for page in pages] == [10, 5, 5]
+        assert "Turns 1 to 10 of 25" in shown(pages[0])
+        to = re.search(r'1 turn does not pass: <a href="([^"]+)">24</a>', pages[0])
+        assert to is not None
+        address, _, anchor = to[1].replace("&amp;", "&").partition("#")
+        assert f'id="{anchor}"' in client.get(address).text
+        sides = {"run": [f"{run_id}:{AGENTS[0]}"] * 2 + [run_id], "case": turns[0].scenario}
+        beside = [client.get("/difference/case", params={**sides, "page": page}).text for page in (1, 2)]
+        assert ["Turn 1 " in shown(page) for page in beside] == [True, False]
 
 
 def test_several_candidates_are_shown_at_a_glance(client: TestClient, ids: dict[str, str]) -> None:

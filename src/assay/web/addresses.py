@@ -27,6 +27,15 @@ def run_address(run_id: str, part: str = "", **given: str | int | Sequence[str] 
     return address(f"{path}/{part}" if part else path, **given)
 
 
-def conversation_address(run_id: str, scenario: str, agent: str, repetition: int | None = None) -> str:
-    """The address of an agent's conversation."""
-    return run_address(run_id, "conversation", scenario=scenario, agent=agent, repetition=repetition or None)
+TURNS_ON_A_PAGE = 10
+"""Turns of a conversation that are shown at once: each comes with its evidence, trace and record."""
+
+
+def conversation_address(
+    run_id: str, scenario: str, agent: str, repetition: int | None = None, *, turn: int | None = None
+) -> str:
+    """The address of an agent's conversation, or of a turn in it, which is on a later page if there are many."""
+    page = (turn or 0) // TURNS_ON_A_PAGE + 1
+    given = {"scenario": scenario, "agent": agent, "repetition": repetition or None, "page": page if page > 1 else None}
+    whole = run_address(run_id, "conversation", **given)
+    return whole if turn is None else f"{whole}#turn-{turn + 1}"

@@ -27,7 +27,7 @@ from assay.web.api import OPERATIONS, error_json, json_response, openapi
 from assay.web.live.hosting import LiveAgents
 from assay.web.live.routes import Live
 from assay.web.pages.runs import Listed, delete_view, runs_view
-from assay.web.requests import field_of, form_of, query_number, query_text, query_texts, search_of
+from assay.web.requests import field_of, form_of, query_number, query_page, query_text, query_texts, search_of
 from assay.web.responses import address_of, is_shown, page_response, saved_response
 from assay.web.safety import Access, Guard, too_long
 from assay.web.shell import View, framed, static_file
@@ -84,7 +84,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
 
 
 def _runs(site: Site, request: Request) -> View:
-    return runs_view(site, Listed(search_of(request), query_number(request, "page", 1, low=1, high=10**6)))
+    return runs_view(site, Listed(search_of(request), query_page(request)))
 
 
 # Pages are imported when they are first asked for, so that the first one is up soon after the command.
@@ -131,7 +131,7 @@ def _conversation(site: Site, request: Request) -> View:
 
     entry = site.store.describe(request.path_params["run"])
     scenario, agent = query_text(request, "scenario"), query_text(request, "agent")
-    return conversation_view(site, entry, scenario, agent, query_number(request, "repetition", 0))
+    return conversation_view(site, entry, scenario, agent, query_number(request, "repetition", 0), query_page(request))
 
 
 def _difference(site: Site, request: Request) -> View:
@@ -140,15 +140,16 @@ def _difference(site: Site, request: Request) -> View:
     chosen = query_texts(request, "run")
     if query_text(request, "sort") == "age":
         chosen.sort()  # ids sort by creation time
-    page = query_number(request, "page", 1, low=1, high=10**6)
-    return difference_view(site, chosen, by=query_text(request, "by"), only=query_text(request, "only"), page=page)
+    by, only = query_text(request, "by"), query_text(request, "only")
+    return difference_view(site, chosen, by=by, only=only, page=query_page(request))
 
 
 def _case(site: Site, request: Request) -> View:
     from assay.web.pages.difference import case_view
 
     case = query_text(request, "case")
-    return case_view(site, query_texts(request, "run"), case, query_number(request, "repetition", 0))
+    chosen, repetition = query_texts(request, "run"), query_number(request, "repetition", 0)
+    return case_view(site, chosen, case, repetition, query_page(request))
 
 
 def _review(site: Site, request: Request) -> View:

@@ -61,6 +61,11 @@ def query_number(request: Request, name: str, default: int, *, low: int = 0, hig
     return int(given)
 
 
+def query_page(request: Request) -> int:
+    """The page of a list that is asked for, from 1."""
+    return query_number(request, "page", 1, low=1, high=10**6)
+
+
 def search_of(request: Request) -> Search:
     """The runs that a list is asked for."""
     words = {field: query_text(request, name) for name, field in _SEARCHED.items()}

@@ -8,34 +8,36 @@ from typing import Any
 
 from assay.chat.scoring.answers import Answer
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.report.html.agents.answers import answer_view
 from assay.report.html.conversation import STYLE
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import Content, long_text
 from assay.store.store import StoredRun
-from assay.web.addresses import address, conversation_address, run_address
+from assay.web.addresses import TURNS_ON_A_PAGE, address, conversation_address, run_address
 from assay.web.pages.run import agents_of_run
 from assay.web.pages.trace import sequence_diagram, waterfall
-from assay.web.shell import View, crumbs
+from assay.web.shell import View, crumbs, pager
 from assay.web.site import Site
 
+_MOST_LINKED = 20
 _Rows = Sequence[Mapping[str, Any]]
 
 
-def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, repetition: int) -> View:
+def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, repetition: int, page: int = 1) -> View:
     """The conversation of an agent in a scenario; other agents and repetitions are a link away."""
     run = entry.run
     reviews = [review for review in site.store.reviews(run.id) if review["scenario"] == scenario]
 
     def played() -> View:
-        return _played(entry, scenario, agent, repetition, site.store.conversation(run.id, scenario), reviews)
+        return _played(entry, scenario, agent, repetition, site.store.conversation(run.id, scenario), reviews, page)
 
     # The answers of a complete run do not change; what reviewers say about them does.
-    shown = (run.id, run.name, "conversation", scenario, agent, repetition, repr(reviews))
+    shown = (run.id, run.name, "conversation", scenario, agent, repetition, page, repr(reviews))
     return site.views.get(shown, played) if entry.complete else played()
 
 
-def _played(entry: StoredRun, scenario: str, agent: str, repetition: int, rows: _Rows, said: _Rows) -> View:
+def _played(entry: StoredRun, scenario: str, agent: str, repetition: int, rows: _Rows, said: _Rows, page: int) -> View:
     run = entry.run
     if not rows:
         raise UsageError(f"the run has no scenario '{scenario}'", hint="Open one from the matrix of the run")
@@ -51,8 +53,15 @@ def _played(entry: StoredRun, scenario: str, agent: str, repetition: int, rows: 
     reviews = [review for review in said if (review["agent"], review["repetition"]) == (chosen, at)]
     baselines = run.settings.get("baselines", ())
     tabs = _tabs(run.id, scenario, agents, chosen, repetitions, at, rows, baselines)
-    turns = (_turn(row, [one for one in reviews if one["turn"] == row["turn"]]) for row in shown)
-    body = join([STYLE, tabs, element("div", *turns, class_="agent turns"), _neighbours(entry, scenario, chosen)])
+    pages = -(-len(shown) // TURNS_ON_A_PAGE)
+    number = min(page, pages)
+    some = shown[(number - 1) * TURNS_ON_A_PAGE : number * TURNS_ON_A_PAGE]
+    turns = (_turn(row, [one for one in reviews if one["turn"] == row["turn"]]) for row in some)
+    parts = [tabs, _passing(shown, run.id, number), element("div", *turns, class_="agent turns")]
+    given = {"scenario": scenario, "agent": chosen, "repetition": at or None}
+    words = ("← Earlier turns", "Later turns →")
+    parts.append(pager(run_address(run.id, "conversation"), given, at=number, pages=pages, words=words))
+    body = join([STYLE, *parts, _neighbours(entry, scenario, chosen)])
     above = crumbs(
         ("Runs", "/runs"), (run.name or run.id, run_address(run.id)), ("Matrix", run_address(run.id) + "#matrix")
     )
@@ -101,6 +110,28 @@ def _tabs(
         )
         tabs += element("nav", "repetition ", *again, class_="tabs small", aria_label="Repetitions")
     return tabs
+
+
+def _passing(rows: _Rows, run_id: str, page: int) -> Markup:
+    """Which turns of a long conversation are shown, and a link to each that does not pass; empty for a short one."""
+    if len(rows) <= TURNS_ON_A_PAGE:
+        return EMPTY
+    first = (page - 1) * TURNS_ON_A_PAGE + 1
+    words = f"Turns {first} to {min(first + TURNS_ON_A_PAGE - 1, len(rows))} of {len(rows)}. "
+    missed = [row for row in rows if not row["passed"]]
+    if not missed:
+        return element("p", words, "Every turn passes.")
+    links = (
+        element(
+            "a",
+            str(row["turn"] + 1),
+            href=conversation_address(run_id, row["scenario"], row["agent"], row["repetition"], turn=row["turn"]),
+        )
+        for row in missed[:_MOST_LINKED]
+    )
+    more = f" and {len(missed) - _MOST_LINKED:,} more" if len(missed) > _MOST_LINKED else ""
+    do = "does" if len(missed) == 1 else "do"
+    return element("p", words, f"{counted(len(missed), 'turn')} {do} not pass: ", join(links, ", "), more, ".")
 
 
 def _turn(row: Mapping[str, Any], reviews: Sequence[Mapping[str, Any]]) -> Markup:

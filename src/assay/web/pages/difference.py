@@ -16,7 +16,7 @@ from assay.report.html.elements import EMPTY, Markup, details, element, isolated
 from assay.report.html.page import Content, table
 from assay.report.verdicts import run_labels, signed, told_apart
 from assay.types import Case, Distribution, Run
-from assay.web.addresses import address, conversation_address, run_address
+from assay.web.addresses import TURNS_ON_A_PAGE, address, conversation_address, run_address
 from assay.web.pages.runs import MOST_COMPARED, choice, created
 from assay.web.shell import View, crumbs, form, hidden, pager
 from assay.web.site import ComparedRun, Site
@@ -264,7 +264,7 @@ def side_reference(side: Side) -> str:
 # --- one case ---------------------------------------------------------------------------------------------------------
 
 
-def case_view(site: Site, references: Sequence[str], case: str, repetition: int) -> View:
+def case_view(site: Site, references: Sequence[str], case: str, repetition: int, page: int = 1) -> View:
     """The answers of a case side by side; words that differ from the baseline's are marked."""
     if not 2 <= len(references) <= MOST_COMPARED:
         raise UsageError(f"answers of 2 to {MOST_COMPARED} sides can be shown side by side")
@@ -280,8 +280,11 @@ def case_view(site: Site, references: Sequence[str], case: str, repetition: int)
         raise UsageError(f"none of these runs has the scenario '{case}'")
     at = repetition if repetition in repetitions else repetitions[0]
     turns = sorted({answer.turn for *_, answers in columns for answer in answers if answer.repetition == at})
+    most = 2 * TURNS_ON_A_PAGE // len(references)
+    pages = max(1, -(-len(turns) // most))
+    number = min(page, pages)
     blocks = []
-    for turn in turns:
+    for turn in turns[(number - 1) * most : number * most]:
         found = [
             next((one for one in answers if one.turn == turn and one.repetition == at), None) for *_, answers in columns
         ]
@@ -296,6 +299,9 @@ def case_view(site: Site, references: Sequence[str], case: str, repetition: int)
         for one in repetitions
     )
     tabs = element("nav", "repetition ", *links, class_="tabs small", aria_label="Repetitions")
+    given = {"run": references, "case": case, "repetition": at or None}
+    words = ("← Earlier turns", "Later turns →")
+    blocks.append(pager("/difference/case", given, at=number, pages=pages, words=words))
     body = join([STYLE, tabs if len(repetitions) > 1 else EMPTY, *blocks])
     lead = element("p", "Words that only one side has are marked; the leftmost is the baseline.")
     above = crumbs(("Runs", "/runs"), ("Difference", address("/difference", run=references)))
@@ -321,7 +327,7 @@ def _beside(turn: int, columns: Sequence[_Column], found: Sequence[Answer | None
     for at, ((run, agent, _), name, answer) in enumerate(zip(columns, _labels(columns), found, strict=True)):
         link = EMPTY
         if answer is not None:
-            to = conversation_address(run.id, answer.scenario, agent, answer.repetition)
+            to = conversation_address(run.id, answer.scenario, agent, answer.repetition, turn=turn)
             link = element("small", element("a", "open", href=to))
         base_mark = element("span", "baseline", class_="badge") + " " if at == 0 else EMPTY
         said = outcome(answer) if answer else EMPTY

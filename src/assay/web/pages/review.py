@@ -183,7 +183,7 @@ def _progress(asked: Queue, at: int, total: int, labelled: int) -> Markup:
 
 def _answer(run_id: str, answer: Answer) -> Markup:
     place = f"{answer.agent} · {answer.scenario} · turn {answer.turn + 1}, repetition {answer.repetition + 1}"
-    link = conversation_address(run_id, answer.scenario, answer.agent, answer.repetition)
+    link = conversation_address(run_id, answer.scenario, answer.agent, answer.repetition, turn=answer.turn)
     # Scores and verdict are folded away: a reviewer who sees them first tends to agree.
     scored = details("What assay says", join([element("p", outcome(answer)), evidence(answer.entries)]), class_="why")
     said = element("p", answer.response, class_="said", dir="auto")
