@@ -180,7 +180,7 @@ def test_times_in_another_unit_and_rows_out_of_order_are_reported() -> None:
 
 
 def test_predictions_that_do_not_decode_are_reported_with_the_reason() -> None:
-    rows: list[Any] = [{**event, "ts": event["ts"] + 0.5} for event in TRUTH[:200].to_events() if event]  # type: ignore[operator]
+    rows: list[Any] = [{**event, "ts": event["ts"] + 0.5} for event in TRUTH[:200].to_events() if event]
     truth = TRUTH[:200]
     found = evaluate(EventStream.from_events(rows, episodes=truth.episodes[:1]), truth, reps=10).warnings
     expected = (
