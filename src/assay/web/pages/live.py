@@ -108,7 +108,7 @@ def conversation_page(conversation: LiveConversation) -> View:
         element("div", area, element("button", "Send", type="submit", class_="primary"), class_="box"),
         element(
             "details",
-            element("summary", "Switch on a fault for the next turn: ", element("b", "none", data_live="unusual")),
+            element("summary", "Fault, quirk or memory for the next turn: ", element("b", "none", data_live="unusual")),
             element("label", "Fault of a service ", choice("fault", "Fault of a service", faults, "")),
             element("label", "Quirk of the model ", choice("quirk", "Quirk of the model", quirks, "")),
             element("label", "What agents know about the user ", known),
