@@ -12,3 +12,9 @@ async def answer(message: str) -> str:
     if "slow" in message:
         await asyncio.sleep(30)
     return f"<i>You said</i>: {message} It is 21 °C in Oslo."
+
+
+async def answer_after_a_pause(message: str) -> str:
+    """The same, slowly enough that a run of some hundred trials is still in progress while a test looks at it."""
+    await asyncio.sleep(0.1)
+    return await answer(message)

@@ -29,7 +29,7 @@ def wait(fact: Callable[[], bool]) -> None:
 @pytest.mark.slow(seconds=8)
 def test_a_run_is_started_stopped_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{os.environ.get('PYTHONPATH', '')}:{ROOT}")
-    spec = AgentSpec(name="bot", function="tests.web.bot:answer")
+    spec = AgentSpec(name="bot", function="tests.web.bot:answer_after_a_pause")
     with open_store(tmp_path / "runs.db") as store:
         site = Site(store, agents=[spec], suites=tmp_path / "suites")
         with TestClient(make_app(site, Access()), base_url="http://127.0.0.1") as client:
