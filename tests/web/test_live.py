@@ -199,7 +199,7 @@ def test_a_conversation_whose_server_was_killed_is_finished_from_its_run(tmp_pat
 def test_a_run_of_agents_is_resumed_and_not_finished_early(tmp_path: Path) -> None:
     with open_store(tmp_path / "runs.db") as store:
         run_id = experiment(store, scores(("google-adk",), seed=3, scenarios=2), "going on", finish=False)
-        with pytest.raises(UsageError, match="no conversation"):
+        with pytest.raises(UsageError, match="is not a live conversation"):
             finish_stored_run(store, run_id)
         assert not store.describe(run_id).complete
 

@@ -28,7 +28,7 @@ _AN_EVENT = (
 
 _UNITS = ((1e3, "a thousandth", "microseconds"), (1e6, "a millionth", "milliseconds"), (1e9, "a billionth", "seconds"))
 _ABOUT = 0.8
-# A few absurd times are no reason to warn.
+# A few absurd times are not worth a warning.
 _BACKWARDS = 0.05
 # A model that now and then writes an event that does not decode is not worth a warning.
 _UNUSUAL = 0.02

@@ -311,7 +311,7 @@ def _auto_repeat(facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]) ->
 
 
 def _confused(keys: Sequence[Mapping[str, Any]], *, doubtful: bool) -> Iterator[VerdictFinding]:
-    """If little matches anyway, another key that happens to be near is no confusion; most of a key's have to be."""
+    """If little matches anyway, a key that happens to be near is not a confusion: most of a key's events have to be."""
     share = _DOUBTFUL_SHARE if doubtful else _CONFUSED_SHARE
     confused = [
         row for row in keys if row["confused_times"] >= _CONFUSED_TIMES and row["confused_times"] >= share * row["n"]

@@ -49,7 +49,7 @@ def finish_stored_run(store: Store, run_id: str) -> str:
     if entry.complete:
         return run_id
     if entry.run.kind != "chat":
-        raise UsageError(f"run {run_id} is no conversation", hint="Resume it, or delete it")
+        raise UsageError(f"run {run_id} is not a live conversation", hint="Resume it, or delete it")
     answers = [Answer.from_json(row) for row in store.answers(run_id)]
     if not answers:
         raise UsageError(f"run {run_id} has no answer", hint="Delete it")
