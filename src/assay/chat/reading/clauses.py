@@ -74,6 +74,7 @@ class Clauses:
         small = self._function_words | self._adverbs | self._clause_words | frozenset(language["place_prepositions"])
         self._after_over = small - frozenset(language.get("articles", ()))
         self._likings = LikingReader(language, self._clause_ends)
+        self._stops_after = {word: frozenset(stops) for word, stops in negation.get("stops", {}).items()}
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
@@ -389,8 +390,11 @@ class Clauses:
         if at < 0 or first - openers[at] > _REACH:
             return False
         tokens = reading.tokens
+        own_stops = self._stops_after.get(tokens[openers[at]].text, ())
         for index in range(openers[at] + 1, first):
             token = tokens[index]
+            if token.text in own_stops and index > openers[at] + 1:
+                return False  # "instead of €199 you pay €149"
             if token.text in STOPS or token.text in self._clause_words:
                 return False
             if token.text in ends and not (token.text in self._and and self._is_fragment(tokens, openers[at])):

@@ -50,6 +50,7 @@ class RoleReader:
         self.small_words = self.function_words | self.prepositions
         self.links = frozenset(lexicon.language.get("role_links", ()))
         self.parting = _PARTING | frozenset(lexicon.language["and_words"])
+        self.listing = frozenset(lexicon.language["and_words"]) | frozenset(lexicon.language["linking_or"]) | {","}
         self.ends = _STOPS | _CLAUSE_ENDS
 
     def assign(self, reading: Reading) -> None:
@@ -113,7 +114,7 @@ class _Roles:
             return True
         if self.is_in(quantity.last, foreign) or self.is_owned(quantity.last, foreign):
             return True
-        previous = tokens[quantity.first - 1].text if quantity.first else ""
+        previous = self.word_before(quantity.first)
         directed = previous in foreign.directions
         # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
         nearest = -1 if previous in foreign.origins else before
@@ -122,9 +123,11 @@ class _Roles:
         for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             text = token.text
+            if directed and text in foreign.directed:
+                return True
             if text in self.grammar.ends or (token.capital and token.cities is not None):
                 return False
-            if text in foreign.verbs or (directed and text in foreign.directed):
+            if text in foreign.verbs:
                 return True
             if text in foreign.subjects and at > before:
                 article = at - 1 - (tokens[at - 1].text in self.grammar.function_words if at else 0)
@@ -133,6 +136,13 @@ class _Roles:
                     at + 1 < len(tokens) and tokens[at + 1].text in foreign.compounds
                 )
         return False
+
+    def word_before(self, first: int) -> str:
+        """The word before the number at token `first`, or before the first of several: 'sizes 42 and 43'."""
+        at, tokens = first - 1, self.tokens
+        while at > 1 and tokens[at - 1].kind == "number" and tokens[at].text in self.grammar.listing:
+            at -= 2
+        return tokens[at].text if at >= 0 else ""
 
     def is_in(self, last: int, foreign: Foreign) -> bool:
         """Whether 'in the oven' follows the figure that ends at token `last`."""

@@ -82,7 +82,8 @@ def _withdraw_former(reading: Reading) -> None:
         if figure is None:
             continue
         # "The price was €80" tells of the past only beside another price: "it was €80 and is now €64".
-        first, last = reading.sentence(figure.first)
+        last = reading.sentence(figure.first)[1]
+        first = _sentences_back(reading, figure.first, 1)  # "It is €64. It was €80 last week."
         if reading.sentence(min(last + 1, len(reading.tokens) - 1)) in reading.sentences_with("former.now"):
             last = _sentences_on(reading, last, 1)  # "It retails at €80. It's on sale for €64."
         alike = [one for one in reading.quantities if one.kind == figure.kind and first <= one.first <= last]

@@ -15,6 +15,7 @@ from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.context.asked import dates_claimed
 from assay.chat.scoring.context.claims import (
     FigureClaim,
     StateClaim,
@@ -37,6 +38,8 @@ from assay.chat.transcript import ToolCall
 
 _Found = TypeVar("_Found", Mention, Quantity)
 _START = attrgetter("start")
+# In tokens: "the first attempt failed because of a timeout, but the second one worked".
+_RECOVERY_REACH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +273,16 @@ class ScoringContext:
 
     @once
     def errors(self) -> list[Mention]:
-        """Where the response reports an error; an expression of regret is one only if no data is given."""
+        """Where the response reports an error; an expression of regret is one only if no data is given.
+
+        Nor is one that is over: 'the first attempt failed, but the second one worked'.
+        """
         said = self.said("error")
-        strong = [mention for mention in said if mention.keys[0] != "error.regret"]
-        return said if len(strong) == len(said) or strong or not self.told else strong
+        if not said or not (self.told or dates_claimed(self)):
+            return said
+        over = [mention.first for mention in self.said("recovered")]
+        lasting = [error for error in said if not any(0 < at - error.last <= _RECOVERY_REACH for at in over)]
+        return lasting if any(mention.keys[0] != "error.regret" for mention in lasting) else []
 
     @once
     def clarifications(self) -> list[Mention]:

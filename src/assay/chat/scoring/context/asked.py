@@ -5,10 +5,14 @@ Functions over a `ScoringContext`; they know no metric and no points.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from assay.chat.reading.places import words_of
-from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.truth import states_in
 from assay.chat.scoring.metric import TextSpan
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.context import ScoringContext
 
 
 def unclaimed(context: ScoringContext) -> str | None:
