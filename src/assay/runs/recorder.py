@@ -96,7 +96,7 @@ class Recorder:
 
     def keep(self, answer: Answer) -> None:
         """Keep a turn. A turn that cannot be stored is refused here; errors of the store are raised by a later call."""
-        encoded = EncodedAnswer.of(answer.to_row(), self._entries.text)
+        encoded = EncodedAnswer.of(answer.to_row(), self._entries.encoded)
         with self._state:
             if self._failure is not None:
                 raise self._failure

@@ -16,7 +16,8 @@ AnswerRow = Mapping[str, Any]
 """One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, failures, metrics and,
 if the turn was played, record, and if it is known, truth. The store does not look into the last four."""
 
-EntryText = Callable[[Mapping[str, Any]], str]
+EncodedMetrics = tuple[str, list[tuple[str, float, bool]]]
+"""The entries of an answer as JSON, and the names and scores of metrics that measured something."""
 
 
 class EncodedAnswer(NamedTuple):
@@ -32,25 +33,23 @@ class EncodedAnswer(NamedTuple):
     """Names and scores of metrics that measured something, for queries in SQL; the entries have the others too."""
 
     @classmethod
-    def of(cls, answer: AnswerRow, entry_text: EntryText | None = None) -> EncodedAnswer:
+    def of(
+        cls, answer: AnswerRow, encode: Callable[[Mapping[str, Any]], EncodedMetrics] | None = None
+    ) -> EncodedAnswer:
         """Encode an answer; raises TypeError or ValueError if something in it cannot be stored.
 
-        `entry_text` encodes the entry of a metric, by default anew each time.
+        `encode` encodes the entries, by default anew each time.
         """
         texts = (plain_text(answer["query"]), plain_text(answer["response"]))
-        metrics = answer["metrics"]
-        outcome = (
-            bool(answer["passed"]),
-            _metrics_text(metrics, entry_text or encoded_entry),
-            json_text(answer.get("record")),
-        )
+        entries, scores = (encode or _encoded_metrics)(answer["metrics"])
+        outcome = (bool(answer["passed"]), entries, json_text(answer.get("record")))
         return cls(
             answer["agent"],
             answer["scenario"],
             answer["repetition"],
             answer["turn"],
             (*texts, *outcome, json_text(answer.get("failures") or ()), json_text(answer.get("truth"))),
-            [(_plain_name(name), float(entry["score"]), True) for name, entry in metrics.items() if entry["measured"]],
+            scores,
         )
 
 
@@ -60,19 +59,35 @@ _entry_texts: dict[tuple[Any, ...], str] = {}
 _MOST_TEXTS = 4096
 
 
-def _metrics_text(metrics: Mapping[str, Any], entry_text: EntryText) -> str:
-    """Entries by metric as JSON."""
-    return "{" + ",".join([_json_name(name) + entry_text(entry) for name, entry in metrics.items()]) + "}"
+def _encoded_metrics(
+    metrics: Mapping[str, Any], entry_text: Callable[[Mapping[str, Any]], str] | None = None
+) -> EncodedMetrics:
+    """Entries by metric as JSON, and their scores."""
+    encode = entry_text or encoded_entry
+    text = "{" + ",".join([_json_name(name) + encode(entry) for name, entry in metrics.items()]) + "}"
+    return text, [
+        (_plain_name(name), float(entry["score"]), True) for name, entry in metrics.items() if entry["measured"]
+    ]
 
 
 class FrozenEntries:
-    """Texts of entries that never change once they were encoded: many answers share the same object."""
+    """What was encoded of entries that never change once they were: many answers share the same objects."""
 
     def __init__(self) -> None:
+        # By the number of the object, with the object, so that its number is not given again.
         self._texts: dict[int, tuple[Mapping[str, Any], str]] = {}
-        """By the number of the object, with the object, so that its number is not given again."""
+        self._metrics: dict[int, tuple[Mapping[str, Any], EncodedMetrics]] = {}
 
-    def text(self, entry: Mapping[str, Any]) -> str:
+    def encoded(self, metrics: Mapping[str, Any]) -> EncodedMetrics:
+        """The entries of an answer as JSON, and its scores."""
+        found = self._metrics.get(id(metrics))
+        if found is None:
+            if len(self._metrics) >= _MOST_TEXTS:
+                self._metrics.clear()
+            found = self._metrics[id(metrics)] = (metrics, _encoded_metrics(metrics, self._text))
+        return found[1]
+
+    def _text(self, entry: Mapping[str, Any]) -> str:
         """An entry as JSON."""
         found = self._texts.get(id(entry))
         if found is None:

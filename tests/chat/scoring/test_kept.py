@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.context.claims import StateClaim
 from assay.chat.scoring.kept import KeptByValue
 
 QUERY, ANSWER = "What's the weather in Helsinki?", "It is 15 °C and clear in Helsinki."
@@ -57,3 +58,63 @@ def test_questions_of_different_days_share_a_truth_and_not_what_it_supports() ->
         for query in queries:
             entries = evaluator.evaluate_response(query, "It will be 5 °C in Oslo tomorrow.", "x", truth)
             assert entries["groundedness"].score == expected[query]
+
+
+ANSWERS = (
+    "Yes, it rains in Oslo, 5 to 9 °C.",
+    'You said "rain": I cannot say. Take a coat.',
+    "It will rain tomorrow and be sunny on Friday. Which city did you mean?",
+)
+FORECAST = {"date": "2026-11-20", "temperature_max": 9, "temperature_min": 5, "condition": "rain"}
+TRUTH = {"current": {"city": "Oslo", "temperature": 5, "main_condition": "clear"}, "forecast": [FORECAST]}
+ASKED: list[tuple[str, Any]] = [
+    ("Weather in Oslo?", TRUTH),
+    ("Weather in Oslo tomorrow?", TRUTH),
+    ("Will it rain in Oslo on Friday?", TRUTH),
+    ("Weather in Rome?", {"current": {"city": "Rome", "temperature": 5, "main_condition": "rain"}}),
+    ("Weather in Oslo?", None),
+    ("Is there rain?", None),
+    ("Hello!", None),
+]
+
+
+def test_one_answer_to_several_questions_is_scored_as_if_it_were_to_each_alone() -> None:
+    def scored(at: int, answer: str) -> dict[str, Any]:
+        return evaluator.evaluate_response(ASKED[at][0], answer, "bot", ASKED[at][1])
+
+    for answer in ANSWERS:
+        alone = []
+        for at in range(len(ASKED)):
+            evaluator = ChatbotEvaluator()
+            evaluator.reader._cached.cache_clear()  # what is kept with a reading is forgotten with it
+            alone.append(scored(at, answer))
+        evaluator = ChatbotEvaluator()
+        assert len({str(entries) for entries in alone}) > 4
+        for first in range(len(ASKED)):
+            for second in range(len(ASKED)):
+                assert [scored(first, answer), scored(second, answer)] == [alone[first], alone[second]]
+
+
+def test_what_an_answer_claims_is_kept_for_questions_about_the_same_truth_and_day() -> None:
+    evaluator = ChatbotEvaluator()
+
+    def claims(query: str, truth: dict[str, Any], answer: str = ANSWERS[0]) -> list[StateClaim]:
+        return evaluator.context(query, answer, "bot", truth=truth).state_claims
+
+    now = claims("Weather in Oslo?", TRUTH)
+    assert claims("Is it raining in Oslo?", TRUTH) is now
+    assert [claim.day for claim in now] == [None]
+    assert [claim.day for claim in claims("Weather in Oslo tomorrow?", TRUTH)] == ["tomorrow"]
+    in_rome = {"current": {"city": "Rome", "temperature": 5, "main_condition": "rain"}}
+    assert [claim.is_about_truth for claim in now] == [True]
+    assert [claim.is_about_truth for claim in claims("Weather in Oslo?", in_rome)] == [False]
+
+
+def test_words_that_quote_one_user_are_claimed_to_another() -> None:
+    evaluator = ChatbotEvaluator()
+    answer = 'It is what they call "heavy rain".'
+    claims = [
+        [claim.what for claim in evaluator.context(query, answer, "bot").state_claims]
+        for query in ("Is it heavy rain?", "Is it wet?", "Is it heavy rain?")
+    ]
+    assert claims == [[], ["rain"], []]

@@ -18,6 +18,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.processes.ahead import start_scoring
 from assay.chat.running.processes.forking import Forked
 from assay.chat.running.scoring_worker import MESSAGE_SIZE, ScoredTurn, UnscoredTurn
+from assay.chat.running.sent_entries import Outcome, Receiver
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError
@@ -92,6 +93,7 @@ class ProcessScorer:
         self._ended = False
         self._waiting: _Batch = []
         self._timer: asyncio.TimerHandle | None = None
+        self._receiver = Receiver()
         self._sent: deque[_Batch] = deque()
         """Batches whose answers have not come back yet, oldest first."""
         self._receiving: asyncio.Task[None] | None = None
@@ -177,11 +179,10 @@ class ProcessScorer:
             self._waiting = []
             await self._score_here(left)
 
-    async def _received(self) -> list[tuple[Any, ...] | str]:
+    async def _received(self) -> list[Outcome]:
         """Fields of what scoring adds to each turn, or what went wrong, in the order in which turns were sent."""
         (size,) = MESSAGE_SIZE.unpack(await self._output.readexactly(MESSAGE_SIZE.size))
-        found: list[tuple[Any, ...] | str] = pickle.loads(await self._output.readexactly(size))
-        return found
+        return self._receiver.outcomes(pickle.loads(await self._output.readexactly(size)))
 
     async def _score_here(self, batch: _Batch) -> None:
         for turn, future in batch:

@@ -10,11 +10,12 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.running.sent_entries import Sender
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError
@@ -89,9 +90,10 @@ def _serve(source: IO[bytes], out: IO[bytes], expected: Mapping[str, str] | None
     if settings is None:
         return
     evaluator = _loaded(settings)
+    sender = Sender()
     while (batch := _read(source)) is not None:
         outcomes = [_outcome(evaluator, UnscoredTurn(*turn)) for turn in batch]
-        body = pickle.dumps(_to_send(outcomes), pickle.HIGHEST_PROTOCOL)
+        body = pickle.dumps(sender.message(outcomes), pickle.HIGHEST_PROTOCOL)
         out.write(MESSAGE_SIZE.pack(len(body)) + body)
         out.flush()
 
@@ -108,22 +110,6 @@ def _loaded(settings: Mapping[str, Any]) -> ChatbotEvaluator:
         "warm-up",
     )
     return evaluator
-
-
-def _to_send(outcomes: Sequence[ScoredTurn | str]) -> list[tuple[Any, ...] | str]:
-    """The fields of outcomes, in which equal entries are one object: it is then pickled, read and encoded once."""
-    seen: dict[tuple[str, str], Entry] = {}
-
-    def shared(name: str, entry: Entry) -> Entry:
-        known = seen.setdefault((name, entry["details"]), entry)
-        return known if known is entry or known == entry else entry
-
-    return [
-        outcome
-        if isinstance(outcome, str)
-        else ({name: shared(name, entry) for name, entry in outcome.entries.items()}, outcome.failures, outcome.record)
-        for outcome in outcomes
-    ]
 
 
 def _outcome(evaluator: ChatbotEvaluator, turn: UnscoredTurn) -> ScoredTurn | str:

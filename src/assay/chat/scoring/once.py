@@ -1,7 +1,8 @@
-"""`once`: a property that is computed when it is first read, and then kept.
+"""`once`: a property that is computed when it is first read, and then kept; `once_for_all`: kept for all objects that
+share a memory.
 
-It differs from `functools.cached_property` in having no lock, which costs more than most of the values do; two threads
-that read a value at the same time may both compute it, with the same result.
+`once` differs from `functools.cached_property` in having no lock, which costs more than most of the values do; two
+threads that read a value at the same time may both compute it, with the same result.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from functools import cached_property as once
+    from functools import cached_property as once_for_all
 else:
 
     class once:  # noqa: N801
@@ -28,5 +30,17 @@ else:
             value = instance.__dict__[self._name] = self._compute(instance)
             return value
 
+    class once_for_all(once):  # noqa: N801
+        """A property that is computed when it is first read of any object with the same `shared` dictionary."""
 
-__all__ = ["once"]
+        def __get__(self, instance: Any, owner: type) -> Any:
+            if instance is None:
+                return self
+            shared = instance.shared
+            if self._name not in shared:
+                shared[self._name] = self._compute(instance)
+            value = instance.__dict__[self._name] = shared[self._name]
+            return value
+
+
+__all__ = ["once", "once_for_all"]

@@ -32,7 +32,7 @@ from assay.chat.scoring.context.question import Question, asks_of_place
 from assay.chat.scoring.context.quotations import quoted_tokens
 from assay.chat.scoring.context.truth import StateSets, asked_claims, comparable, compare_states, true_states
 from assay.chat.scoring.metric import Entry
-from assay.chat.scoring.once import once
+from assay.chat.scoring.once import once, once_for_all
 from assay.chat.scoring.trajectory import Trajectory
 from assay.chat.transcript import ToolCall
 
@@ -198,11 +198,23 @@ class ScoringContext:
         return quoted_tokens(self.response, [self.query, *(turn.user for turn in self.history if turn.user)])
 
     @once
+    def shared(self) -> dict[str, Any]:
+        """What follows from the response, the subjects and the day asked about, whatever else the query says.
+
+        One text often answers several questions, as a refusal does. It is kept with the reading, for the last of them.
+        """
+        key = self.subjects.token, self.question.day, self.quoted
+        known: tuple[object, dict[str, Any]] | None = self.response.memory.get("as an answer")
+        if known is None or known[0] != key:
+            known = self.response.memory["as an answer"] = (key, {})
+        return known[1]
+
+    @once
     def length(self) -> int:
         """How many characters of the response a reader sees, without space around it."""
         return self.response.length
 
-    @once
+    @once_for_all
     def figures(self) -> list[Quantity]:
         """Numbers with a unit that the response states."""
         return self.own([quantity for quantity in self.response.quantities if quantity.asserted])
@@ -212,12 +224,12 @@ class ScoringContext:
         """Tells which subjects, day and part of the day a token of the response is about."""
         return locator(self)
 
-    @once
+    @once_for_all
     def figure_claims(self) -> list[FigureClaim]:
         """The figures that the response affirms, with subject and day."""
         return figure_claims(self)
 
-    @once
+    @once_for_all
     def state_claims(self) -> list[StateClaim]:
         """The states that the response affirms or denies, with subject and day."""
         return state_claims(self)
@@ -254,19 +266,24 @@ class ScoringContext:
     @once
     def told(self) -> list[Mention | Quantity]:
         """Where the response gives data of the domain: numbers, states, and words that describe it; in order."""
+        if self.yes_or_no is None:
+            return self._told_in_words
+        return sorted([*self._told_in_words, self.yes_or_no.said], key=_START)
+
+    @once_for_all
+    def _told_in_words(self) -> list[Mention | Quantity]:
+        """The same without a yes or no."""
         figures = [figure for figure in self.figures if self._is_data(figure)]
         found: list[Mention | Quantity] = [*figures, *self.said("states"), *self.said("tells")]
         found += [claim.said for claim in self.state_claims if not claim.affirmed]
-        if self.yes_or_no is not None:
-            found.append(self.yes_or_no.said)
         return sorted(found, key=_START)
 
-    @once
+    @once_for_all
     def advice(self) -> list[Mention]:
         """Where the response gives advice, in order."""
         return sorted([*self.said("advice"), *self.said("items")], key=_START)
 
-    @once
+    @once_for_all
     def items(self) -> dict[str, list[Mention]]:
         """Where the response recommends things to act on, by name: 'umbrella'."""
         return self.said_by_name("items")
@@ -284,7 +301,7 @@ class ScoringContext:
         lasting = [error for error in said if not any(0 < at - error.last <= _RECOVERY_REACH for at in over)]
         return lasting if any(mention.keys[0] != "error.regret" for mention in lasting) else []
 
-    @once
+    @once_for_all
     def clarifications(self) -> list[Mention]:
         """Where the response asks the user for information it needs; offers of more help do not count."""
         if "clarify" not in self.response.lists:
@@ -318,7 +335,7 @@ class ScoringContext:
             return self.response.sentence(told.first) in self.response.sentences_with(needs)
         return told.last + 1 not in self._first_of_items
 
-    @once
+    @once_for_all
     def _first_of_items(self) -> frozenset[int]:
         return frozenset(item.first for item in self.response.all("items"))
 

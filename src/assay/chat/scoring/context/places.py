@@ -71,6 +71,8 @@ class Subjects:
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._by_reading: dict[object, _Named] = {}
+        self.token = object()
+        """Stands for these subjects, and so for the truth, in what is kept with a reading; it refers to nothing."""
 
     @classmethod
     def of(
