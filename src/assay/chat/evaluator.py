@@ -152,7 +152,7 @@ class ChatbotEvaluator:
     ) -> ScoringContext:
         """What metrics see of an answer: its texts read, its data checked."""
         user_query, response = _text(user_query, "user_query"), _text(response, "response")
-        usual = self.readers.language(response) or self.readers.language(user_query)
+        usual = self.readers.language_between(user_query, response)
         with uncollected():
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)

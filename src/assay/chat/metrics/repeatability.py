@@ -12,6 +12,7 @@ from assay.chat.scoring.metric import Finding, Metric, Rule
 _SHORT = 30
 _EPSILON = 1e-9
 _EARLIER_UNKNOWN = object()
+_NO_INTENT = (False, False, False)
 
 
 def _no_similar_query(context: ScoringContext) -> str | None:
@@ -28,18 +29,24 @@ def _earlier(context: ScoringContext) -> Reading | None:
 
 def _find_earlier(context: ScoringContext) -> Reading | None:
     intent = _intent(context.query) if context.history else None
+    if intent == _NO_INTENT and context.question.follows_up:  # "Hamburg again?" has that of the last query with one
+        intent = next((one for turn in reversed(context.history) if any(one := _intent_of(turn))), intent)
     for turn in reversed(context.history):
-        if turn.user is not None and _intent(turn.user) == intent and _is_similar(context, turn):
+        if turn.user is not None and _intent(turn.user) == intent and _is_similar(context, turn, intent):
             return turn.assistant
     return None
 
 
-def _is_similar(context: ScoringContext, turn: Exchange) -> bool:
+def _intent_of(turn: Exchange) -> tuple[bool, bool, bool]:
+    return _NO_INTENT if turn.user is None else _intent(turn.user)
+
+
+def _is_similar(context: ScoringContext, turn: Exchange, intent: tuple[bool, bool, bool]) -> bool:
     """Whether an earlier query of the same intent had the same place and day."""
     query, other = context.query, turn.user
     if other is None or turn.assistant is None:
         return False
-    if not any(_intent(query)):
+    if not any(intent):
         return query.plain() == other.plain()
     same_places = context.subjects.names_in(query) == context.subjects.names_in(other)
     return same_places and _days(context, query) == _days(context, other)

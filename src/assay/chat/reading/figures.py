@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
+from assay.chat.reading.lexicon import Lexicon, Unit
 from assay.chat.reading.numerals import DASHES, MINUS, Number
 from assay.chat.reading.quantities import LONGEST_NUMBER, Quantity
 from assay.chat.reading.roles import RoleReader
@@ -66,6 +66,14 @@ class FigureReader:
         self.not_after_plain = (self.joining - self.and_ - self.either_or - {"."}) | self.after_words
         self.before_single = frozenset(language.get("single", {}).get("after", ())) | {"\n", "."}
         self.negative_units = frozenset(self.after)
+        # "It's 8 and raining", "8 below".
+        self.bare = lexicon.bare
+        self.linking = (
+            self.and_ | {",", ":"} | frozenset(language["clause_words"]) | frozenset(language.get("adding_words", ()))
+        )
+        self.before_bare = frozenset(words.split()[-1] for listed in lexicon.bare.values() for words in listed)
+        self.bare_signs = frozenset(language.get("bare_signs", ())) if self.in_decades is not None else frozenset()
+        self.after_below = self.after_other - frozenset(language.get("articles", ()))
         self.roles = lexicon.roles
         self.extremes = {"high", "low"}
         self._roles = RoleReader(lexicon)
@@ -254,12 +262,24 @@ class _Parser(SharedUnitReader):
             after = tokens[at + 1]
             if after.units or after.text in self.grammar.joining or after.kind == "number":
                 return False
+            if after.text in self.grammar.bare_signs:
+                return False
         if not at:
             return True
         before = tokens[at - 1]
         if before.units or before.text == "/" or before.text in self.grammar.before_other:
             return False
+        if before.text in self.grammar.before_bare:
+            return False
         return not (self.role_ends and self.role_of(at)) and not (self.counting and self.counted(at))
+
+    def is_below(self, at: int) -> bool:
+        """Whether token `at` is the sign of the number before it, without 'zero': '8 below in Calgary'."""
+        tokens = self.tokens
+        if at >= len(tokens) or tokens[at].text not in self.grammar.bare_signs:
+            return False
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        return after is None or after.kind != "word" or after.text in self.grammar.after_below
 
     def compound(self, number: Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
@@ -332,12 +352,6 @@ class _Parser(SharedUnitReader):
         low, high = Number(base + part[0], 0, before, last), Number(base + part[1], 0, before, last)
         return self.add(low, high, unit, unit, unit_last)
 
-    def usual_unit(self, kind: QuantityKind, base: int) -> Unit:
-        """The unit of a decade that is said without one: the twenties are Celsius, the seventies Fahrenheit."""
-        name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
-        how = kind.units[name]
-        return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
-
     def add(self, first: Number, second: Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
         tokens = self.tokens
         is_signed = last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.after_words
@@ -349,6 +363,9 @@ class _Parser(SharedUnitReader):
                 if stretch == words:
                     first.value, last = -abs(first.value), last + len(words)
                     break
+            else:
+                if self.is_below(last + 1):
+                    first.value, last = -abs(first.value), last + 1
         low, high = low_unit.convert(first.value), high_unit.convert(second.value)
         written = (first.value, second.value)
         if low > high:

@@ -184,6 +184,8 @@ class Lexicon:
     roles: dict[str, set[str]] = field(default_factory=dict)
     """The roles that figures of a kind can have."""
     foreign: dict[str, Foreign] = field(default_factory=dict)
+    bare: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By kind, words before a number without a unit that is a figure of it if a state follows: it's 8 and raining."""
     pieces: dict[str, tuple[tuple[str, bool], ...]] = field(default_factory=dict)
     """What each word of an entry, as it is written there, becomes: groups repeat the same words in many entries."""
 
@@ -333,6 +335,8 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
                 lexicon.roles.setdefault(kind, set()).add(role)
         for kind, changes in source.get("changes", {}).items():
             lexicon.add(f"change.{kind}", changes["after"])
+        for kind, before in source.get("bare", {}).items():
+            lexicon.bare[kind] = frozenset(before)
         for kind, words in source.get("foreign", {}).items():
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]

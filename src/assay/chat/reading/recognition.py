@@ -31,6 +31,8 @@ _ENOUGH = 2_000
 # one if the text has a few words and less than this share of them are known.
 _LETTERS = 12
 _SURE = 0.5
+# Letters of a text that is read in the language of its conversation if that has no lists.
+_BRIEF = 40
 _PROBABLE = 0.3
 _CERTAIN = 0.9
 _SHORT = 5
@@ -103,8 +105,8 @@ class Readers:
 
     def _read(self, text: str, usual: str | None) -> Read:
         name = self.language(text)
-        if name is None:
-            name = usual or self.name
+        if name is None or (usual and usual not in self._paths and name != self.name and _is_brief(text)):
+            name = usual or self.name  # "Det er kaldt" has a German word, but the question was in Norwegian
         if name not in self._paths:
             return Read(self._unknown(text), self.primary, name)
         reader = self.reader(name)
@@ -113,6 +115,14 @@ class Readers:
     def language(self, text: str) -> str | None:
         """The code of the language that a text is in; None if it does not show."""
         return self._recognise(text[:_ENOUGH])
+
+    def language_between(self, asked: str, answered: str) -> str | None:
+        """The code of the language of a question and its answer: the answer's, if it shows more than a few words."""
+        name = self.language(answered)
+        if name is None or (name != self.name and name in self._paths and _is_brief(answered)):
+            of_question = self.language(asked)
+            return name if of_question in self._paths and name else of_question or name
+        return name
 
     def _recognised(self, text: str) -> str | None:
         reading = self.primary.read(text)
@@ -199,6 +209,11 @@ def shared_reader(
 def _function_words(language: str | Path) -> frozenset[str]:
     stated = read_toml(language_file(language), f"the language '{language}'")
     return frozenset((*stated["function_words"], *stated.get("recognised_by", ())))
+
+
+def _is_brief(text: str) -> bool:
+    """Whether a text is too short for a few words that languages share to show which one it is in."""
+    return sum(map(str.isalpha, text[: 2 * _BRIEF])) < _BRIEF
 
 
 def _is_glued(reading: Reading, at: int) -> bool:

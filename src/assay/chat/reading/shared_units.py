@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from assay.chat.reading.lexicon import Unit
+from assay.chat.reading.lexicon import QuantityKind, Unit
 from assay.chat.reading.numerals import MINUS, Number
 from assay.chat.reading.units import UnitReader, Units
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ROUNDED = 1.0
 # How many small words may stand between a role and its number: "highs near 14".
 _LINKS = 2
+# Lists whose words describe the subject.
+_DESCRIBING = frozenset({"states", "tells"})
 
 
 class SharedUnits(Units, Protocol):
@@ -34,6 +36,12 @@ class SharedUnits(Units, Protocol):
     extremes: set[str]
     after_role: frozenset[str]
     """Words between a role and its number."""
+    bare: dict[str, frozenset[str]]
+    """By kind, words before a number without a unit."""
+    bare_signs: frozenset[str]
+    """Words after a number below zero: 8 below."""
+    linking: frozenset[str]
+    """What may stand between a number without a unit and a state."""
 
 
 class SharedUnitReader(UnitReader):
@@ -56,6 +64,22 @@ class SharedUnitReader(UnitReader):
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         return self.counting.get(at - 1) if after is None or after.kind != "word" else None
 
+    def described(self, number: Number) -> str | None:
+        """The kind of quantity that a bare number is of if a state follows it: 'it's 8 and raining', '8 below'."""
+        tokens, grammar = self.tokens, self.shared
+        at = number.last + 1
+        if at < len(tokens) and tokens[at].text in grammar.bare_signs:
+            return next(iter(grammar.bare), None)
+        before = [token.text for token in tokens[max(0, number.first - 2) : number.first]]
+        said = {" ".join(before), *before[-1:]}
+        kind = next((kind for kind, words in grammar.bare.items() if not said.isdisjoint(words)), None)
+        if kind is None or at + 1 >= len(tokens) or tokens[at].text not in grammar.linking:
+            return None
+        for token in tokens[at + 1 : at + 2 + _LINKS]:
+            if any(phrase.keys[-1] in _DESCRIBING for phrase in token.phrases):
+                return kind
+        return None
+
     def role_of(self, at: int) -> str | None:
         """The kind of quantity whose high or low the bare number at token `at` is: 'highs near 14', 'Low: 7'."""
         tokens = self.tokens
@@ -73,6 +97,8 @@ class SharedUnitReader(UnitReader):
         """The unit of a high or low that shares it with another figure of its sentence; a piece for a bare count."""
         if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.last)):
             return self.unit_in_sentence(number, kind)
+        if self.shared.bare and (kind := self.described(number)):
+            return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None
         if kind is None:
             return None
@@ -129,3 +155,9 @@ class SharedUnitReader(UnitReader):
             if name != figure.unit.name and abs(unit.convert(number.value) - figure.high) < _ROUNDED:
                 return unit
         return figure.unit
+
+    def usual_unit(self, kind: QuantityKind, base: float) -> Unit:
+        """The unit of a decade that is said without one: the twenties are Celsius, the seventies Fahrenheit."""
+        name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
+        how = kind.units[name]
+        return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)

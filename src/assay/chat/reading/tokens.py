@@ -22,6 +22,8 @@ STOPS = frozenset(".!?…\n")
 # How many word forms are remembered, and the longest of them.
 _MOST_FORMS = 50_000
 _LONGEST_FORM = 60
+# Longer words are not looked at as numbers: siebenhundertsiebenundsiebzigtausendsiebenhundertsiebenundsiebzig has 68.
+_LONGEST_NUMBER_WORD = 70
 # A number in digits that no list has.
 _UNLISTED_NUMBER = "123456789"
 _LENGTH = attrgetter("length")
@@ -161,6 +163,8 @@ class _Known(dict[str, Token]):
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
+        self._number_powers: Mapping[str, float] = lexicon.language.get("number_powers", {})
+        self._number_joint = str(lexicon.language.get("number_joint", ""))
         self._after_number = lexicon.by_form.get(ANY_NUMBER, [])
         self._number_run: WordRun | None = None  # all numbers in digits begin the same entries
         self._decimal_comma = bool(lexicon.language.get("decimal_comma", False))
@@ -187,6 +191,20 @@ class _Known(dict[str, Token]):
         if len(piece) <= _LONGEST_FORM:
             self[piece] = self[raw] = token
         return token
+
+    def _value(self, text: str) -> float | None:
+        """The value of a number word, which may be several in one: zweihundertfünfzig."""
+        known = self._number_words.get(text)
+        if known is not None or len(text) > _LONGEST_NUMBER_WORD:
+            return known
+        power = next((power for power in self._number_powers if power in text), None)
+        if power is None:
+            return None
+        times, _, rest = text.partition(power)
+        head = self._value(times) if times else 1.0
+        tail = self._value(rest.removeprefix(self._number_joint)) if rest else 0.0
+        size = self._number_powers[power]
+        return None if head is None or tail is None or tail >= size else head * size + tail
 
     def _folded(self, raw: str, text: str) -> str:
         """A word as names are compared; that of "Oslo's" is "oslo", unless a name is written so: King's Lynn."""
@@ -218,7 +236,8 @@ class _Known(dict[str, Token]):
         length, raw = len(raw), as_latin(raw) if kind == "word" else raw
         text = "°" if kind == "degree" else normal(raw)
         is_word = kind == "word"
-        is_number = kind == "number" or text in self._number_words
+        value = self._value(text) if is_word else None
+        is_number = kind == "number" or value is not None
         entries = self._lexicon.phrases(text) if kind in ("word", "mark") else []
         if is_number and kind != "number":
             entries = [*entries, *self._after_number]
@@ -255,7 +274,7 @@ class _Known(dict[str, Token]):
             is_inner=any(key in inner for key in seconds),
             units=self._lexicon.units.get(text, ()),
             denies=denies,
-            value=self._number_words.get(text),
+            value=value,
             digits=parse_number(raw, decimal_comma=self._decimal_comma) if kind == "number" else None,
             cities=cities,
             capital=capital,

@@ -21,6 +21,8 @@ ANOTHER_DAY = "another day"
 PRESENT = frozenset({"now", "today"})
 PAST = frozenset({"yesterday", ANOTHER_DAY})
 _LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
+# Questions about these are about several days.
+_SPANS = frozenset({None, "week", "weekend", "later"})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "july"})
 _MONTHS |= {"august", "september", "october", "november", "december"}
@@ -172,6 +174,8 @@ class ResponseDays:
         if column is not None:
             return self._known_day(column.keys[0])
         if self._is_named_in(first, last):
+            if "other_days" in self._response.lists and self._is_of_other_days(index, first):
+                return self._default if self._default in _SPANS else ANOTHER_DAY
             chosen = self._nearest(self._mentions, self._firsts, index, first, last)
             if chosen is not None:
                 return self._known_day(chosen.keys[0])
@@ -179,6 +183,11 @@ class ResponseDays:
         if section is None and self._default is None:
             section = self._day_before(index)
         return self._default if section is None else self._known_day(section.keys[0])
+
+    def _is_of_other_days(self, index: int, first: int) -> bool:
+        """Whether token `index` follows 'otherwise', and no day is named between: 'Monday is dry; otherwise rain'."""
+        said = [one.last for one in self._response.all("other_days") if first <= one.first <= one.last < index]
+        return bool(said) and not self._is_named_in(said[-1] + 1, index)
 
     def _is_compared_with(self, day: Mention) -> bool:
         """Whether something is only compared with a day: 'warmer than today', not 'than yesterday's 19 °C'."""
