@@ -75,6 +75,7 @@ class Clauses:
         self._after_over = small - frozenset(language.get("articles", ()))
         self._likings = LikingReader(language, self._clause_ends)
         self._stops_after = {word: frozenset(stops) for word, stops in negation.get("stops", {}).items()}
+        self._seconds_after = {word: frozenset(seconds) for word, seconds in negation.get("seconds", {}).items()}
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
@@ -390,7 +391,10 @@ class Clauses:
         if at < 0 or first - openers[at] > _REACH:
             return False
         tokens = reading.tokens
-        own_stops = self._stops_after.get(tokens[openers[at]].text, ())
+        opener = tokens[openers[at]].text
+        own_stops = self._stops_after.get(opener, ())
+        if tokens[first].text in self._seconds_after.get(opener, ()):
+            return False
         for index in range(openers[at] + 1, first):
             token = tokens[index]
             if token.text in own_stops and index > openers[at] + 1:

@@ -71,6 +71,8 @@ class FigureReader:
         self.linking = (
             self.and_ | {",", ":"} | frozenset(language["clause_words"]) | frozenset(language.get("adding_words", ()))
         )
+        self.counted = lexicon.counted
+        self.before_counted = frozenset(word for before, _ in lexicon.counted.values() for word in before)
         self.before_bare = frozenset(words.split()[-1] for listed in lexicon.bare.values() for words in listed)
         self.bare_signs = frozenset(language.get("bare_signs", ())) if self.in_decades is not None else frozenset()
         self.after_below = self.after_other - frozenset(language.get("articles", ()))
@@ -211,6 +213,10 @@ class _Parser(SharedUnitReader):
             if unit is not None:
                 return self.add(first, second, unit, unit, number.last)
             unit, start = self.unit_before(number.first)
+            if unit is None and self.grammar.counted:
+                unit, last = self.unit_of_named(number)
+                if unit is not None:
+                    return self.add(first, second, unit, unit, last)
             if unit is None:
                 unit = self.unit_of_other(number) or self.unit_of_role(number)
                 return number.last + 1 if unit is None else self.add(first, second, unit, unit, number.last)
@@ -269,7 +275,7 @@ class _Parser(SharedUnitReader):
         before = tokens[at - 1]
         if before.units or before.text == "/" or before.text in self.grammar.before_other:
             return False
-        if before.text in self.grammar.before_bare:
+        if before.text in self.grammar.before_bare or before.text in self.grammar.before_counted:
             return False
         return not (self.role_ends and self.role_of(at)) and not (self.counting and self.counted(at))
 

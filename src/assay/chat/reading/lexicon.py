@@ -186,6 +186,9 @@ class Lexicon:
     foreign: dict[str, Foreign] = field(default_factory=dict)
     bare: dict[str, frozenset[str]] = field(default_factory=dict)
     """By kind, words before a number without a unit that is a figure of it if a state follows: it's 8 and raining."""
+    counted: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
+    """By kind, words before a number that counts what is named between it and its unit, and words for what it is not:
+    "there are 15 bikes left", "there are 3 sizes left"."""
     pieces: dict[str, tuple[tuple[str, bool], ...]] = field(default_factory=dict)
     """What each word of an entry, as it is written there, becomes: groups repeat the same words in many entries."""
 
@@ -337,6 +340,8 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, before in source.get("bare", {}).items():
             lexicon.bare[kind] = frozenset(before)
+        for kind, words in source.get("counted", {}).items():
+            lexicon.counted[kind] = (frozenset(words["before"]), frozenset(words["never"]))
         for kind, words in source.get("foreign", {}).items():
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assay.chat.reading.text import Mention, Reading
 
 _STOPS = frozenset(".!?…\n;")
+_VALUES = frozenset({"high", "low", "above", "below", "other", "change"})
 _EXTREMES = frozenset({"high", "low"})
 # These stand directly before their figure, or with one word between: "above 20 °C", "by about 3 degrees".
 _CLOSE = (".above", ".below", ".change")
@@ -34,6 +35,8 @@ _SHORTENED = 4
 _LINKS = 2
 # A role may be at most this many tokens before its figure.
 _ROLE_REACH = 5
+# What a span of time is of may be further away: "the warranty on the Nova Headphones only lasts 6 months".
+_TOPIC_REACH = 12
 # A figure may be repeated in another unit at most this many tokens later, and differ by less than this by rounding.
 _CONVERSION_REACH = 4
 _ROUNDED = 1.0
@@ -45,6 +48,8 @@ class RoleReader:
     def __init__(self, lexicon: Lexicon) -> None:
         self.roles = lexicon.roles
         self.foreign = lexicon.foreign
+        # Kinds whose roles name what a figure is of, and not which value it is.
+        self.of_topics = frozenset(kind for kind, roles in lexicon.roles.items() if roles.isdisjoint(_VALUES))
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
         self.small_words = self.function_words | self.prepositions
@@ -178,9 +183,12 @@ class _Roles:
 
     def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
         at = bisect_left(ends, quantity.first) - 1
-        if at < 0 or roles[at].first <= before or quantity.first - ends[at] > _ROLE_REACH:
+        reach = _TOPIC_REACH if quantity.kind in self.grammar.of_topics else _ROLE_REACH
+        if at < 0 or roles[at].first <= before or quantity.first - ends[at] > reach:
             return None
         between = self.tokens[ends[at] + 1 : quantity.first]
+        if len(between) >= _ROLE_REACH and any(token.text in self.grammar.parting for token in between):
+            return None  # "delivery to your home is free and you have 30 days"
         if len(between) == 1 and between[0].text == "." and len(self.tokens[ends[at]].text) <= _SHORTENED:
             return roles[at]  # "min. 6 °C"
         if any(token.text in _STOPS or token.text == "," for token in between):

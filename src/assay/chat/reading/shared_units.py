@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ROUNDED = 1.0
 # How many small words may stand between a role and its number: "highs near 14".
 _LINKS = 2
+# How many words may name what a number counts: "15 blue cargo bikes left".
+_NOUNS = 3
 # Lists whose words describe the subject.
 _DESCRIBING = frozenset({"states", "tells"})
 
@@ -40,6 +42,8 @@ class SharedUnits(Units, Protocol):
     """By kind, words before a number without a unit."""
     bare_signs: frozenset[str]
     """Words after a number below zero: 8 below."""
+    counted: dict[str, tuple[frozenset[str], frozenset[str]]]
+    """By kind, words before a number that counts what is named after it, and words for what it is not."""
     linking: frozenset[str]
     """What may stand between a number without a unit and a state."""
 
@@ -63,6 +67,22 @@ class SharedUnitReader(UnitReader):
         """The kind of quantity that a bare number counts if nothing follows it: 'we've got three.'"""
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         return self.counting.get(at - 1) if after is None or after.kind != "word" else None
+
+    def unit_of_named(self, number: Number) -> tuple[Unit | None, int]:
+        """The unit of a number after which it is named what it counts, and its last token: '15 Cargo Bikes left'."""
+        tokens = self.tokens
+        before = tokens[number.first - 1].text if number.first else ""
+        for kind, (befores, never) in self.shared.counted.items():
+            if before not in befores or number.decimals:
+                continue
+            for at in range(number.last + 1, min(number.last + 2 + _NOUNS, len(tokens))):
+                token = tokens[at]
+                unit, last = self.unit_at(at)
+                if unit is not None and unit.kind == kind and at > number.last + 1:
+                    return unit, last
+                if token.kind != "word" or token.units or token.text in never or token.text in self.shared.after_other:
+                    break
+        return None, number.last
 
     def described(self, number: Number) -> str | None:
         """The kind of quantity that a bare number is of if a state follows it: 'it's 8 and raining', '8 below'."""

@@ -38,7 +38,7 @@ def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
     if "rejected" in reading.lists:
         _withdraw_rejected(reading)
     if "aside" in reading.lists:
-        _set_aside(reading)
+        _set_aside(reading, from_words)
     if from_words and len(reading.quantities) > 1:
         _withdraw_origins(reading, from_words)
     end = -1
@@ -150,12 +150,13 @@ def _quotations(reading: Reading) -> list[tuple[int, int]]:
     return found
 
 
-def _set_aside(reading: Reading) -> None:
+def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
     """Give figures of something more than the subject the role 'other', beside one of the subject itself.
 
     These are a total ("€90 in total"), an offer on terms ("with code SAVE10 it's €58"), the time until it is sent
     ("ships within 24 hours, arrives in 4 days"), and in "two are £129, so £64.50 each" all but the last.
     """
+    tokens = reading.tokens
     for mention in reading.all("aside"):
         first, last = reading.sentence(mention.first)
         own = [one for one in reading.quantities if one.asserted and one.role not in _NOT_OF_SUBJECT]
@@ -163,6 +164,8 @@ def _set_aside(reading: Reading) -> None:
         sort = mention.keys[0]
         if sort == "aside.offer":
             aside = [one for one in own if mention.last < one.first <= last]
+            if len(aside) > 1 and tokens[aside[0].first - 1].text in from_words:
+                del aside[0]  # "20 % off takes it from €80 to €64"
         elif sort == "aside.each":
             kinds = {one.kind for one in before}
             aside = [one for one in own if one.kind in kinds and first <= one.first <= last and one not in before]

@@ -27,6 +27,7 @@ def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
     given = {claim.what for claim, _ in context.comparable}
+    given |= {kind for kind in context.question.fact_kinds if _is_none_claimed(context, kind)}
     families = {context.family(kind) for kind in given} if context.question.kinds else set()
     for kind in sorted(kind for kind in context.question.kinds if context.family(kind) not in families):
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
@@ -36,6 +37,12 @@ def _unclaimed(context: ScoringContext) -> str | None:
     if checked or _claims_state(context) or dates_claimed(context):
         return None
     return "the answer claims nothing that the truth can check"
+
+
+def _is_none_claimed(context: ScoringContext, kind: str) -> bool:
+    """Whether the answer says without a number that there are none: 'we have none left'."""
+    none = context.kind(kind).states.get("none")
+    return none is not None and any(claim.affirmed and claim.what == none for claim in context.asked_claims)
 
 
 def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:

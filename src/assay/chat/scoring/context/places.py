@@ -27,7 +27,7 @@ _FIRST_PART = 3
 # A product's name after an article, or at the start of a line, has at least this many words.
 _SHORTEST_NAME = 2
 # What ends a name at the start of a line: "- City Sneaker: €59".
-_LABEL_ENDS = frozenset(":|–—-*")
+_LABEL_ENDS = frozenset(":|–—-*(,")
 # "Both cities are cloudy": how far from a token such a word may be.
 _ALL_REACH = 4
 _ENDS = CLAUSE_MARKS | STOPS
@@ -70,6 +70,7 @@ class Subjects:
         self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
+        self._of = frozenset(reader.lexicon.language.get("of_words", ()))
         self._by_reading: dict[object, _Named] = {}
         self.token = object()
         """Stands for these subjects, and so for the truth, in what is kept with a reading; it refers to nothing."""
@@ -236,6 +237,9 @@ class Subjects:
         between = reading.tokens[index + 1 : place.first]
         if between[-1].text in self._articles and len(between) > 1:
             between = between[:-1]  # "€129 for the week pass"
+        if between[-1].text in self._of and not self._domain.uses_places:
+            # "€499 is the price of the Velvet Armchair"
+            return all(token.units or self._links_price(token) for token in between)
         return (
             between[-1].text in self._reader.prepositions
             and not any(token.kind == "word" and not token.units and not self._joins(token) for token in between[:-1])
@@ -338,15 +342,34 @@ class Subjects:
             if last - article < _SHORTEST_NAME or (last + 1 in taken and last + 1 < len(tokens)):
                 continue
             is_placed = article > 0 and tokens[article - 1].text in self._reader.prepositions
-            if article - 2 in amounts if is_placed else self._begins_predicate(tokens[last + 1 : last + 2]):
+            is_owner = article > 0 and any(token.text in self._of for token in tokens[article - 1 : article + 1])
+            if is_owner and self._is_price_of(tokens, article, amounts):
+                is_named = True
+            elif is_placed:
+                is_named = article - 2 in amounts
+            else:
+                is_named = self._begins_predicate(tokens[last + 1 : last + 2])
+            if is_named:
                 name = " ".join(token.folded for token in tokens[article + 1 : last + 1])
                 found.append(Place(reading.starts[article + 1], reading.ends[last], article + 1, last, name))
         return found
 
+    def _is_price_of(self, tokens: Sequence[Token], article: int, amounts: set[int]) -> bool:
+        """Whether the name after an article owns the figure before it: '€499 is the price of the Velvet Armchair'."""
+        at = article - 1
+        while at > 0 and at not in amounts and self._links_price(tokens[at]):
+            at -= 1
+        return at in amounts and article - at > _SHORTEST_NAME
+
+    def _links_price(self, token: Token) -> bool:
+        is_small = token.text in self._copulas or token.text in self._articles or token.text in self._of
+        return is_small or token.text == "," or any(phrase.keys[-1] == "topic" for phrase in token.phrases)
+
     def _listed_products(self, reading: Reading, known: set[int]) -> list[Place]:
         """Other products of a list or a table in which lines begin with a name: '- City Sneaker: €59'.
 
-        `known` are the first tokens of the names that are known; one of them has to begin such a line too.
+        `known` are the first tokens of the names that are known; one of them has to begin such a line too, unless the
+        text speaks of alternatives or the other name ends with the same noun.
         """
         tokens, found, is_list = reading.tokens, [], False
         for line in [0, *(at + 1 for at, token in enumerate(tokens) if token.kind == "newline")]:
@@ -363,7 +386,12 @@ class Subjects:
             if len(label) >= _SHORTEST_NAME and all(word.capital and self._tells_apart(word) for word in label):
                 name = " ".join(token.folded for token in label)
                 found.append(Place(reading.starts[first], reading.ends[last - 1], first, last - 1, name))
-        return [place for place in found if place.first not in known] if is_list else []
+        noun = self._true_words[-1]
+        return [
+            place
+            for place in found
+            if place.first not in known and (is_list or "others" in reading.lists or place.name.split()[-1] == noun)
+        ]
 
     def _products_of_noun(self, reading: Reading, taken: set[int]) -> list[Place]:
         """Products with the same noun: the one that the truth's name ends with or, in some languages, begins with."""
