@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.likings import LIKINGS, LikingReader
 from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.stuffing import may_be_stuffed, stuffed_tokens
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
-from assay.chat.reading.traits import ENDS_CLAUSE, IN_RUN, has_run, having
+from assay.chat.reading.traits import ENDS_CLAUSE, having
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Mention, Reading
@@ -23,8 +24,6 @@ _REACH = 8
 _NEXT = 2
 # A chance below this, in percent, does not state that something will happen: forecasters call it slight.
 _SLIGHT_CHANCE = 30.0
-# A run of this many list words or more, without a function word, is keyword stuffing and not a sentence.
-_STUFFED = 6
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
 # Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
@@ -102,7 +101,7 @@ class Clauses:
         ended = {mention.first for mention in reading.all("ended") if self._is_ended(reading, mention)}
         slight = self._slight_chances(reading)
         has_questions = _has_questions(reading)
-        stuffed = self._stuffed_tokens(reading)
+        stuffed = stuffed_tokens(reading, self._keyword_lists)
         heard = self._hearsay_tokens(reading)
         marks = (stuffed, liked, past, heard)
         doubts = (negations, conditions, attributed, ended, slight, has_questions, *marks, self._closing)
@@ -147,7 +146,7 @@ class Clauses:
 
     def _doubts_without_lists(self, reading: Reading) -> bool:
         """Whether something other than a listed word may deny or question a part of the text."""
-        if self._closing or _has_questions(reading) or has_run(reading.traits, IN_RUN, _STUFFED):
+        if self._closing or _has_questions(reading) or may_be_stuffed(reading):
             return True
         return bool(_zero_percentages(reading)) or self._has_free_ending(reading)
 
@@ -418,23 +417,6 @@ class Clauses:
         after = comma + 2
         return after < len(tokens) and (tokens[after].text == "," or tokens[after].text in self._or)
 
-    def _stuffed_tokens(self, reading: Reading) -> set[int]:
-        """Indices of tokens in runs of six words and more that are nearly all list words, with no function word."""
-        runs = _runs(reading.tokens) if has_run(reading.traits, IN_RUN, _STUFFED) else []
-        if not runs:
-            return set()
-        listed: dict[int, str] = {}
-        for root in self._keyword_lists:
-            for mention in reading.all(root):
-                for at in range(mention.first, mention.last + 1):
-                    listed.setdefault(at, root)
-        stuffed: set[int] = set()
-        for first, last, commas in runs:
-            roots = [listed[n] for n in range(first, last) if n in listed]
-            if 3 * len(roots) >= 2 * (last - first - commas) and len(set(roots)) >= (4 if commas else 2):
-                stuffed.update(range(first, last))
-        return stuffed
-
 
 def _has_questions(reading: Reading) -> bool:
     return "?" in reading.text and any(reading.tokens[stop].text == "?" for stop in reading.stops)
@@ -442,21 +424,3 @@ def _has_questions(reading: Reading) -> bool:
 
 def _zero_percentages(reading: Reading) -> list[int]:
     return [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
-
-
-def _runs(tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
-    """Runs of six words and more without a function word: the first token, the one after the last, and the commas."""
-    found = []
-    first, commas = 0, 0
-    for at, token in enumerate(tokens):
-        if token.joins:
-            continue
-        if token.text == ",":
-            commas += 1
-            continue
-        if at - first - commas >= _STUFFED:
-            found.append((first, at, commas))
-        first, commas = at + 1, 0
-    if len(tokens) - first - commas >= _STUFFED:
-        found.append((first, len(tokens), commas))
-    return found
