@@ -22,6 +22,8 @@ from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 # For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
 _EPSILON = 1e-9
 _FORECAST = ("high", "low")
+# More tokens than a sentence has between a date and a verb.
+_PARTED = 100
 
 
 def _nothing_to_check(context: ScoringContext) -> str | None:
@@ -246,6 +248,9 @@ def _wrong_date(context: ScoringContext) -> Finding | None:
     """A date or weekday that differs from the truth's date for the same thing."""
     response = context.response
     sent = {at for one in response.all("undated") for at in range(one.first, one.last + 2)}
+    if "sent" in response.lists:
+        named = [*(moment.first for moment in response.moments), *(time.first for time in response.all("times"))]
+        sent |= {first for first in named if _is_of_dispatch(context, first)}
     for what, true in context.truth.dates.items():
         about = sentences_of_date(context, what)
         dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
@@ -259,6 +264,27 @@ def _wrong_date(context: ScoringContext) -> Finding | None:
         if wrong:
             return Finding(wrong, note=f"{what} is on {true:%A}, {true.isoformat()}")
     return None
+
+
+def _is_of_dispatch(context: ScoringContext, index: int) -> bool:
+    """Whether the date at token `index` is nearer to a word for sending than to one for the delivery.
+
+    'It left on Monday and arrives on Thursday': words behind an 'and' or a comma are far.
+    """
+    response = context.response
+    first, last = response.sentence(index)
+    joins = context.reader.and_words | {","}
+
+    def distance(key: str) -> int:
+        words = [one.first for one in response.all(key) if first <= one.first <= last]
+        apart = (
+            abs(at - index)
+            + _PARTED * any(token.text in joins for token in response.tokens[min(at, index) : max(at, index)])
+            for at in words
+        )
+        return min(apart, default=2 * _PARTED)
+
+    return distance("sent") < distance("dated")
 
 
 def _later_missing(context: ScoringContext) -> Finding | None:

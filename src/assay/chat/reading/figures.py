@@ -109,10 +109,12 @@ class FigureReader:
         Beside a number it only says it roughly: 'within a week, usually 5 days'.
         """
         first, last = reading.sentence(one.first)
-        if any(first <= at <= last for at in numbers):
+        named = {unit.kind for unit in reading.tokens[one.last].units}
+        after = [reading.tokens[at + 1] for at in numbers if first <= at < last]
+        if any(unit.kind in named for token in after for unit in token.units):
             return False
         before = reading.tokens[one.first - 1].text if one.first else ""
-        kinds = (self.kinds[unit.kind] for unit in reading.tokens[one.last].units)
+        kinds = (self.kinds[kind] for kind in named)
         return (not one.first or before in self.before_single) and any(kind.checked for kind in kinds)
 
 

@@ -153,11 +153,15 @@ class Foreign:
     """Those of them that only a direction follows: from 240°."""
     after: frozenset[str] = frozenset()
     """Words directly after such a figure: north."""
+    heads: frozenset[str] = frozenset()
+    """Words after such a figure, with one word between: a €5 return fee."""
+    predicates: frozenset[str] = frozenset()
+    """Words after a subject that say it is what the figure is of, whatever is before it: and shipping is €5."""
 
     @property
     def words(self) -> frozenset[str]:
         """Words of which a clause has one if its figure is of such an object."""
-        return self.subjects | self.verbs | self.directed | self.after
+        return self.subjects | self.verbs | self.directed | self.after | self.heads
 
 
 @dataclass(slots=True)

@@ -52,6 +52,7 @@ class RoleReader:
         self.of_topics = frozenset(kind for kind, roles in lexicon.roles.items() if roles.isdisjoint(_VALUES))
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
+        self.copulas = frozenset(lexicon.language["copulas"])
         self.small_words = self.function_words | self.prepositions
         self.links = frozenset(lexicon.language.get("role_links", ()))
         self.parting = _PARTING | frozenset(lexicon.language["and_words"])
@@ -119,12 +120,18 @@ class _Roles:
             return True
         if self.is_in(quantity.last, foreign) or self.is_owned(quantity.last, foreign):
             return True
+        if foreign.heads and any(
+            token.text in foreign.heads for token in tokens[quantity.last + 1 : quantity.last + 3]
+        ):
+            return True
         previous = self.word_before(quantity.first)
         directed = previous in foreign.directions
         # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
         nearest = -1 if previous in foreign.origins else before
         if previous == "(" and quantity.first > 1 and tokens[quantity.first - 2].text in foreign.subjects:
             return True  # "shipping (€4.95)"
+        if before >= 0 and previous in foreign.predicates and self.is_of_first(quantity.first, foreign):
+            return True
         for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             text = token.text
@@ -135,12 +142,22 @@ class _Roles:
             if text in foreign.verbs:
                 return True
             if text in foreign.subjects and at > before:
+                if tokens[at + 1].text in foreign.predicates:
+                    return True
                 article = at - 1 - (tokens[at - 1].text in self.grammar.function_words if at else 0)
                 around = {tokens[n].text for n in (at - 1, article) if n >= 0}
                 return not around & foreign.beside and not (
                     at + 1 < len(tokens) and tokens[at + 1].text in foreign.compounds
                 )
         return False
+
+    def is_of_first(self, first: int, foreign: Foreign) -> bool:
+        """Whether the sentence begins with what the figure is of: 'Delivery takes 3 days and costs €5'."""
+        tokens, start = self.tokens, self.reading.sentence(first)[0]
+        if first < start + 2 or tokens[first - 2].text not in self.grammar.listing:
+            return False
+        start += tokens[start].text in self.grammar.function_words
+        return tokens[start].text in foreign.subjects
 
     def word_before(self, first: int) -> str:
         """The word before the number at token `first`, or before the first of several: 'sizes 42 and 43'."""
@@ -151,6 +168,8 @@ class _Roles:
 
     def is_in(self, last: int, foreign: Foreign) -> bool:
         """Whether 'in the oven' follows the figure that ends at token `last`."""
+        if last + 3 < len(self.tokens) and self.tokens[last + 1].text in self.grammar.copulas:
+            last += 1  # "the €9 was for shipping"
         if last + 2 >= len(self.tokens) or self.tokens[last + 1].text not in self.grammar.prepositions:
             return False
         after = self.tokens[last + 1 : last + 4]

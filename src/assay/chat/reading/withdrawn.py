@@ -172,9 +172,24 @@ def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
         else:
             after = None if before else _figure_of(reading, mention)
             aside = before or [one for one in own if one is after]
+        if (
+            sort == "aside.offer"
+            and len(aside) == 1
+            and not any(one.kind == aside[0].kind for one in own if one not in aside)
+        ):
+            _restore_regular(reading, aside[0], last)
         for figure in aside:
             if any(one.kind == figure.kind and one not in aside for one in own):
                 figure.role = "other"
+
+
+def _restore_regular(reading: Reading, on_terms: Quantity, last: int) -> None:
+    """Claim the price that one on terms replaces, if it is the only other: 'students pay €54 instead of €60'."""
+    for one in reading.quantities:
+        if on_terms.last < one.first <= last and one.kind == on_terms.kind and one.role not in _NOT_OF_SUBJECT:
+            one.asserted, one.refuted, one.denied = True, False, False
+            on_terms.role = "other"
+            return
 
 
 def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:
