@@ -14,7 +14,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -183,13 +183,20 @@ class _Reader:
         """Read a whole file."""
         import yaml
 
+        # By exact type: there are no others, and a suite has very many nodes.
+        scalar, table, ends = yaml.ScalarEvent, yaml.MappingStartEvent, (yaml.MappingEndEvent, yaml.SequenceEndEvent)
         for event in events:
-            if isinstance(event, yaml.NodeEvent):
-                self._node(event, _line_of(event))
-            elif isinstance(event, yaml.CollectionEndEvent):
+            kind = type(event)
+            if kind is scalar:
+                self._scalar(cast("yaml.ScalarEvent", event))
+            elif kind in ends:
                 self._open.pop()
                 self._keys.pop()
-            elif isinstance(event, yaml.DocumentStartEvent):
+            elif kind is table or kind is yaml.SequenceStartEvent:
+                self._collection(cast("yaml.NodeEvent", event), {} if kind is table else [])
+            elif kind is yaml.AliasEvent:
+                self._refuse_surprises(cast("yaml.NodeEvent", event), _line_of(event))
+            elif kind is yaml.DocumentStartEvent:
                 self._documents += 1
                 if self._documents > 1:
                     line = _line_of(event)
@@ -197,47 +204,46 @@ class _Reader:
                         self.name, line, "starts a second document", "Use one document per file, without '---'"
                     )
 
-    def _node(self, event: yaml.NodeEvent, line: int) -> None:
-        import yaml
-
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        line, text = _line_of(event), event.value
         self._refuse_surprises(event, line)
-        text, style = (event.value, event.style) if isinstance(event, yaml.ScalarEvent) else (None, None)
-        if self._open and self._keys[-1] is None and isinstance(self._open[-1][0], dict):
-            self._keys[-1] = self._key(text, is_plain=not style, line=line)
+        if not text.isascii() and _SURROGATE.search(text):
+            raise _error(self.name, line, "has an escape for half a character", "Write the character itself")
+        if self._expects_key():
+            self._keys[-1] = self._key(text, is_plain=not event.style, line=line)
             return
-        value: Any
-        if text is not None:
-            value = text if style else _plain(text)
-        else:
-            value = {} if isinstance(event, yaml.MappingStartEvent) else []
-        path = self._place(value)
         # A value with a key has the key's line already.
+        self.lines.setdefault(self._place(text if event.style else _plain(text)), line)
+
+    def _collection(self, event: yaml.NodeEvent, value: dict[str, Any] | list[Any]) -> None:
+        line = _line_of(event)
+        self._refuse_surprises(event, line)
+        if self._expects_key():
+            raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
+        path = self._place(value)
         self.lines.setdefault(path, line)
-        if text is None:
-            self._open.append((value, path))
-            self._keys.append(None)
-            if len(self._open) > _DEEPEST:
-                raise _error(self.name, line, f"is nested more than {_DEEPEST} deep", None)
+        self._open.append((value, path))
+        self._keys.append(None)
+        if len(self._open) > _DEEPEST:
+            raise _error(self.name, line, f"is nested more than {_DEEPEST} deep", None)
+
+    def _expects_key(self) -> bool:
+        """Whether the next node is the key of a table."""
+        return bool(self._open) and self._keys[-1] is None and type(self._open[-1][0]) is dict
 
     def _refuse_surprises(self, event: yaml.NodeEvent, line: int) -> None:
-        """Raise SourceError for aliases, tags, half characters and too many nodes."""
-        import yaml
-
+        """Raise SourceError for aliases, tags and too many nodes."""
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise _error(self.name, line, f"has more than {_MOST_NODES:,} values", "Split it into several files")
-        if event.anchor is not None or isinstance(event, yaml.AliasEvent):
+        if event.anchor is not None:  # an alias has one too
             raise _error(self.name, line, "uses an alias (& or *)", "Write the value out, or put the text in quotes")
         tag: str | None = getattr(event, "tag", None)
         if tag is not None:
             raise _error(self.name, line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
-        if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
-            raise _error(self.name, line, "has an escape for half a character", "Write the character itself")
 
-    def _key(self, text: str | None, *, is_plain: bool, line: int) -> str:
+    def _key(self, text: str, *, is_plain: bool, line: int) -> str:
         """The key of a table, with its line."""
-        if text is None:
-            raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
         steps = (*self._open[-1][1], text)
         if steps in self.lines:
             first = f"The first is on line {self.lines[steps]}"

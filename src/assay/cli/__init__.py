@@ -5,6 +5,9 @@ Results go to standard output, progress and warnings to standard error. Nothing 
 
 from __future__ import annotations
 
+from assay.cli import _early  # noqa: F401 — starts a process while the rest is imported
+
+# isort: split
 import atexit
 import copy
 import gc

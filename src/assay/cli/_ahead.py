@@ -1,9 +1,11 @@
-"""Processes that a command starts before it imports what it needs itself."""
+"""What a command starts before it needs it, so that it does not wait for it then."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +23,13 @@ def store_ahead(address: str | None, *, is_used: bool) -> Iterator[StoreProcess 
     if not (is_used and is_command()):
         yield None
         return
+    from assay.cli import _early
     from assay.store.process import StoreProcess
 
-    with StoreProcess(address) as process:
+    with StoreProcess(address, _early.take()) as process:
         yield process
+
+
+def import_tables(_: str = "") -> None:
+    """Import what draws the result of agents while their turns are played: at the end, nothing else is left to do."""
+    Thread(target=import_module, args=("assay.report.terminal.agents",), daemon=True).start()

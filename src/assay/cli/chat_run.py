@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli._ahead import store_ahead
+from assay.cli._ahead import import_tables, store_ahead
 from assay.cli._engines import ClusterAddress, RunEngine, opened_cluster
 from assay.cli._output import (
     announce,
@@ -350,6 +350,7 @@ def start_with_progress(
                 measure_experience=measure_experience,
                 progress=progress,
                 notify=announce,
+                begun=None if meanwhile is None else import_tables,
                 offline=offline,
                 cluster=cluster,
                 ahead=ahead,

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from assay.errors import AssayError, StoreError
+from assay.store.starting import start_store_process
 
 if TYPE_CHECKING:
     from assay.recorded import Run
@@ -32,15 +33,11 @@ _SECONDS_TO_CLOSE = 30.0
 class StoreProcess:
     """The command's end: the part of `Store` with which a run is filled. Any thread may call."""
 
-    def __init__(self, address: str | None) -> None:
-        """Start the process, which does not touch the store yet. The address is the default one for None."""
-        # In a new session, Ctrl-C at the terminal does not reach it: what was kept is still written.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "assay.store.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+    def __init__(self, address: str | None, process: subprocess.Popen[bytes] | None = None) -> None:
+        """Start the process, unless it was, which does not touch the store yet. The address is the default one for
+        None.
+        """
+        self._process = process or start_store_process()
         self._one_call = threading.Lock()
         self._numbers = itertools.count(1)
         self._address = address
@@ -171,9 +168,11 @@ def serve_store(source: IO[bytes], out: IO[bytes]) -> None:
     """Open the store that the first message names, and answer calls until the input ends."""
     from contextlib import ExitStack
 
-    # Before the first message, which comes at once: the address is not needed for it.
+    # Before the first message: the address is not needed for it. If something is missing, opening the store says so.
     with suppress(ImportError):
         import sqlalchemy.dialects.sqlite  # noqa: F401
+
+        import assay.store.store  # noqa: F401
     from assay.store import open_store
 
     first = _read(source)
@@ -225,8 +224,11 @@ if __name__ == "__main__":
     from assay.store import process
 
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # rows have no cycles
+    gc.set_threshold(100_000, 20, 20)  # rows have no cycles
     # Answers go to the pipe, and whatever is printed to standard error, so that the two cannot mix.
     with os.fdopen(os.dup(1), "wb") as pipe:
         os.dup2(2, 1)
         process.serve_store(sys.stdin.buffer, pipe)
+    # The store is closed, and the command waits: to free every module, Python would take a tenth of a second.
+    sys.stderr.flush()
+    os._exit(0)

@@ -5,6 +5,7 @@ Knows the format of the lists (`languages/*.toml`, `domains/*/*.toml`), and noth
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -200,17 +201,18 @@ class Lexicon:
         """Add the entries of the list `key`."""
         names = key.split(".")
         keys = tuple(".".join(names[:end]) for end in range(len(names), 0, -1))
+        hides = names[0] in _HIDING
         for entry in self._expanded(key, entries):
-            parts = tuple(self._parts(entry))
+            parts = self._parts(entry)
             if not parts:
                 raise UsageError(f"the list '{key}' has an empty entry", hint="Remove it from the word list")
-            phrase = Phrase(parts, keys, hides=names[0] in _HIDING, reach=len(parts) - 1)
+            phrase = Phrase(parts, keys, hides=hides, reach=len(parts) - 1)
             first, exact = parts[0]
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)
             if len(parts) > 1:
                 self.seconds.add(parts[1][0].lower())
-                self.inner.update(form.lower() for form, _ in parts[1:])
+                self.inner.update([form.lower() for form, _ in parts[1:]])
 
     def _expanded(self, key: str, entries: Iterable[str]) -> Iterator[str]:
         """The entries with each {name} replaced by every word of the group."""
@@ -235,12 +237,14 @@ class Lexicon:
         """Entries that start with `word`, a normalised word."""
         return self.by_form.get(word, []) + self.by_stem.get(self.stem(word), [])
 
-    def _parts(self, entry: str) -> Iterator[tuple[str, bool]]:
+    def _parts(self, entry: str) -> tuple[tuple[str, bool], ...]:
+        found: tuple[tuple[str, bool], ...] = ()
         for piece in entry.split():
             known = self.pieces.get(piece)
             if known is None:
                 known = self.pieces[piece] = tuple(self._parts_of_piece(piece))
-            yield from known
+            found += known
+        return found
 
     def _parts_of_piece(self, piece: str) -> Iterator[tuple[str, bool]]:
         if normal(piece) in self.elisions:
@@ -323,7 +327,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     A language is the name of one that comes with assay, or the path of a file in the same format.
     """
     name = language.stem if isinstance(language, Path) else language
-    general = read_toml(language_file(language), f"the language '{name}'")
+    general = read_language(language)
     special = read_toml(domain / f"{name}.toml", f"the domain's words in '{name}'")
     settings = read_toml(domain / "domain.toml", "the domain")
     lexicon = Lexicon(general, Stemmer(general["stemmer"], general.get("derived_endings", ())))
@@ -382,6 +386,16 @@ def language_file(language: str | Path) -> Traversable:
     if language not in shipped_languages():
         raise unknown_name("language", f"{language:.60}", shipped_languages())
     return files("assay.chat.reading") / "languages" / f"{language}.toml"
+
+
+def read_language(language: str | Path) -> Mapping[str, Any]:
+    """The tables of a language's file. One that comes with assay is read once; it must not be changed."""
+    return _shipped(language) if isinstance(language, str) else read_toml(language, f"the language '{language}'")
+
+
+@functools.cache
+def _shipped(name: str) -> Mapping[str, Any]:
+    return read_toml(language_file(name), f"the language '{name}'")
 
 
 def read_toml(path: Traversable, what: str) -> dict[str, Any]:

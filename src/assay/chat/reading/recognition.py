@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from assay.chat.reading.lexicon import compile_lexicon, language_file, read_toml, shipped_languages
+from assay.chat.reading.lexicon import compile_lexicon, read_language, shipped_languages
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.traits import IS_WORD, count, having
 from assay.errors import missing_extra
@@ -207,7 +207,7 @@ def shared_reader(
 
 @functools.cache
 def _function_words(language: str | Path) -> frozenset[str]:
-    stated = read_toml(language_file(language), f"the language '{language}'")
+    stated = read_language(language)
     return frozenset((*stated["function_words"], *stated.get("recognised_by", ())))
 
 
@@ -224,7 +224,7 @@ def _is_glued(reading: Reading, at: int) -> bool:
 @functools.cache
 def _letters(language: str | Path) -> str:
     """The letters of a language beyond those of English."""
-    return str(read_toml(language_file(language), f"the language '{language}'").get("letters", ""))
+    return str(read_language(language).get("letters", ""))
 
 
 def _listed_words(reading: Reading) -> set[int]:

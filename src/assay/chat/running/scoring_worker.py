@@ -130,7 +130,7 @@ def score_turns(expected: Mapping[str, str] | None = None) -> None:
     """Score until the input ends. What is `expected` of the settings, domain and language, is loaded before they come:
     while a suite is read, nothing can be scored yet.
     """
-    gc.set_threshold(20_000, 20, 20)  # what is read has no cycles
+    gc.set_threshold(100_000, 20, 20)  # what is read has no cycles
     atexit.register(gc.freeze)  # at the end, Python would search everything for them
     # Our answers go to the pipe and whatever a metric prints to standard error, so that the two cannot mix.
     with os.fdopen(os.dup(1), "wb") as pipe:
