@@ -57,11 +57,33 @@ def test_weights_of_one_give_the_statistics_of_the_values() -> None:
 
     values = np.random.default_rng(5).exponential(size=900)
     indexed = IndexedValues.of(values, np.ones(900, np.int64), np.repeat(np.arange(300, dtype=np.int32), 3))
-    found = replicates_of_many(
+    found, of_unit = replicates_of_many(
         indexed, indexed.whole, ["p10", "median", "p99"], Resamples(np.ones((2, 300)), np.ones(300))
     )
+    assert of_unit.tolist() == [3] * 300
     for name, q in (("p10", 10), ("median", 50), ("p99", 99)):
         assert found[name] == pytest.approx(np.percentile(values, q), rel=1e-12)
+
+
+def test_values_are_counted_and_added_by_unit_and_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Unit 0 has 10 twice and 20, unit 1 nothing, unit 2 has 20 three times and 30; 10 and 20 are group 0, 30 group 1.
+    units, counts = np.array([0, 0, 2, 2], np.int32), np.array([2, 1, 3, 1], np.int8)
+    values = IndexedValues.of(np.array([10.0, 20.0, 20.0, 30.0]), counts, units)
+    for rows in (1, 2, 100):  # however many are looked at together
+        monkeypatch.setattr("assay.stats.indexed_values._AT_ONCE", rows)
+        found, sums = values.by_group(np.array([0, 0, 1]), 2, 3, with_sums=True)
+        assert found.tolist() == [[3, 0], [0, 0], [3, 1]]
+        assert sums.tolist() == [[40, 0], [0, 0], [60, 30]]
+
+
+def test_equal_numbers_get_one_number_whether_or_not_they_fit_beside_their_places() -> None:
+    from assay.stats.indexed_values import _numbered
+
+    for unit in (1, 2**60, -1):
+        values = np.array([5, 0, 5, 7, 0], np.int64) * unit
+        distinct, index = _numbered(values)
+        assert distinct.tolist() == sorted({0, 5 * unit, 7 * unit})
+        assert distinct[index].tolist() == values.tolist()
 
 
 def test_values_are_derived_from_combinations_or_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,10 @@ class Pair:
     """What one protocol has computed of this pair and others need too."""
 
 
+# What ends an episode and has no events of its own; each episode has such a part.
+_NO_EVENTS = EventStream.allocate(0)
+
+
 @dataclass(slots=True)
 class _Side:
     """Events of one side that have been read and not yet paired, by episode."""
@@ -130,7 +134,7 @@ class _Side:
             missing -= len(head)
         self.pending -= n
         self.paired[name] = self.paired.get(name, 0) + n
-        return concatenate(parts) if parts else EventStream.allocate(0)
+        return concatenate(parts) if parts else _NO_EVENTS
 
 
 def _by_episode(batch: EventStream) -> EventStream:
@@ -138,8 +142,7 @@ def _by_episode(batch: EventStream) -> EventStream:
 
     Each change of episode costs time, and rows of many recordings in the order of time have nearly one for each event.
     """
-    changes = int(np.count_nonzero(np.diff(batch.episode)))
-    if changes < len(batch.episodes):
+    if len(batch.run_starts()) <= len(batch.episodes):
         return batch
     seen, begins = np.unique(batch.episode, return_index=True)
     places: dict[str, int] = {}  # in the order in which they begin; of one name in several strata as one
@@ -250,8 +253,12 @@ class EpisodeCollector:
 def _whole(parts: list[EventStream]) -> EventStream:
     # A part without events, such as one that only ends an episode, has no encoding either.
     joined = concatenate([part for part in parts if len(part)] or parts[:1])
-    missing = joined.problem == Problem.MISSING
+    missing = joined.problem == _MISSING
     return joined[~missing] if missing.any() else joined
+
+
+# NumPy takes many times longer to compare with a member of an enumeration.
+_MISSING = np.uint8(Problem.MISSING)
 
 
 @dataclass(frozen=True, slots=True)

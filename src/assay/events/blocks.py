@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from operator import is_
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,19 +127,20 @@ class BlockMaker:
 
     def block(self, states: Mapping[Episode, Mapping[str, State]]) -> Block:
         """The states of episodes, in their order."""
-        by_name: dict[str, list[State]] = {}
         layouts: dict[tuple[str, ...], tuple[str, ...]] = {}
-        names = []
-        for by_episode in states.values():
-            layout = tuple(by_episode)
-            names.append(layouts.setdefault(layout, layout))
-            for name, state in by_episode.items():
-                by_name.setdefault(name, []).append(state)
+        names = [layouts.setdefault(layout, layout) for layout in map(tuple, states.values())]
+        by_name: dict[str, Sequence[State]] = {}
+        if len(layouts) == 1:  # as nearly always
+            columns = zip(*(by_episode.values() for by_episode in states.values()), strict=True)
+            by_name = dict(zip(names[0], columns, strict=True))
+        else:
+            for name in dict.fromkeys(chain.from_iterable(layouts)):
+                by_name[name] = [by_episode[name] for by_episode in states.values() if name in by_episode]
         return Block(tuple(states), names, {name: self._column(name, found) for name, found in by_name.items()})
 
     def _column(self, name: str, states: Sequence[State]) -> StateColumn:
         known, column = self._last.get(name, ((), None))
-        if column is None or len(known) != len(states) or any(a is not b for a, b in zip(known, states, strict=True)):
+        if column is None or len(known) != len(states) or not all(map(is_, known, states)):
             column = _column_of(states)
             self._last[name] = states, column
         return column
@@ -195,24 +198,43 @@ class Block:
 
 
 def _column_of(states: Sequence[State]) -> StateColumn:
+    found: StateColumn | None = None
     if all(type(state) is Ratio for state in states):
-        numbers = [(state.hits, state.total) for state in states if isinstance(state, Ratio)]
-        if all(type(number) is int and number in _INT64 for pair in numbers for number in pair):
-            return RatioColumn(np.array(numbers, np.int64).T.copy())
-    joints = [state for state in states if type(state) is Joint]
-    if len(joints) == len(states) and all(map(_is_plain, joints)):
-        filled = [joint for joint in joints if len(joint.occurrences)]
-        if len({len(joint.columns) for joint in filled}) <= 1:
-            return _joint_column(joints, filled)
-    return PlainColumn(list(states))
+        found = _ratio_column(cast("Sequence[Ratio]", states))
+    elif all(type(state) is Joint for state in states):
+        found = _joint_column(cast("Sequence[Joint]", states))
+    return PlainColumn(list(states)) if found is None else found
 
 
-def _joint_column(joints: Sequence[Joint], filled: Sequence[Joint]) -> JointColumn:
+def _ratio_column(ratios: Sequence[Ratio]) -> RatioColumn | None:
+    """The ratios as one column; None if a number is not an integer of 64 bits."""
+    hits, totals = [ratio.hits for ratio in ratios], [ratio.total for ratio in ratios]
+    if {*map(type, hits), *map(type, totals)} != {int}:
+        return None
+    if min(*hits, *totals) not in _INT64 or max(*hits, *totals) not in _INT64:
+        return None
+    return RatioColumn(np.array([hits, totals], np.int64))
+
+
+def _joint_column(joints: Sequence[Joint]) -> JointColumn | None:
+    """The distributions as one column; None if one has other arrays than a signed integer of each column for each row,
+    or another number of columns.
+    """
     known: dict[_Types, _Types] = {}
     types = []
     for joint in joints:
-        kinds = (*(column.dtype for column in joint.columns), joint.occurrences.dtype)
-        types.append(known.setdefault(kinds, kinds))
+        shape = joint.occurrences.shape
+        if len(shape) != 1 or any(column.shape != shape for column in joint.columns):
+            return None
+        kinds = (*[column.dtype for column in joint.columns], joint.occurrences.dtype)
+        if kinds not in known:
+            if not all(kind.kind == "i" and kind.isnative for kind in kinds):
+                return None
+            known[kinds] = kinds
+        types.append(known[kinds])
+    filled = [joint for joint in joints if len(joint.occurrences)]
+    if len({len(joint.columns) for joint in filled}) > 1:
+        return None
     return JointColumn(joined_rows(filled), types, np.array(Joint.sizes(joints), np.int32))
 
 
@@ -222,15 +244,6 @@ def joined_rows(parts: Sequence[Joint]) -> Joint:
         return Joint()
     columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True))
     return Joint(columns, np.concatenate([part.occurrences for part in parts]))
-
-
-def _is_plain(joint: Joint) -> bool:
-    """Whether it has one entry of each column for each row, all signed integers."""
-    n = joint.occurrences.shape
-    return len(n) == 1 and all(
-        array.dtype.kind == "i" and array.dtype.isnative and array.shape == n
-        for array in (*joint.columns, joint.occurrences)
-    )
 
 
 def merged_state(pile: Sequence[State]) -> State:

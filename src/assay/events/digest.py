@@ -30,7 +30,7 @@ class StreamDigest:
     def update(self, batch: EventStream) -> None:
         if not len(batch):
             return
-        starts = np.flatnonzero(np.diff(batch.episode, prepend=batch.episode[0] - 1))
+        starts = batch.run_starts()
         ends = np.append(starts[1:], len(batch)).tolist()
         begin = 0
         for at, start, end in zip(batch.episode[starts].tolist(), starts.tolist(), ends, strict=True):

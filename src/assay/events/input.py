@@ -48,9 +48,7 @@ class Input:
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
         self.notes.update(batch.notes)
-        if len(batch):
-            begins = np.append(0, np.flatnonzero(batch.episode[1:] != batch.episode[:-1]) + 1)
-            self.episodes.update(batch.episodes[at].name for at in set(batch.episode[begins].tolist()))
+        self.episodes.update(batch.episodes[at].name for at in set(batch.episode[batch.run_starts()].tolist()))
         spoiled = batch.problem != 0
         if batch.quantised is None and len(batch):
             times, episodes = batch.time_ns, batch.episode

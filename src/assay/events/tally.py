@@ -60,6 +60,9 @@ class Tally:
         piles = self._piles.get(episode)
         if piles is None:
             piles = self._begun(episode)
+        if not piles:
+            piles.update((name, [state]) for name, state in states.items())
+            return
         for name, state in states.items():
             pile = piles.setdefault(name, [])
             pile.append(state)
@@ -84,7 +87,10 @@ class Tally:
         """Make a block of the episodes that came first."""
         chosen = list(islice(self._piles, _IN_A_BLOCK))
         found = {
-            episode: {name: self._maker.merged(pile) for name, pile in self._piles.pop(episode).items()}
+            episode: {
+                name: pile[0] if len(pile) == 1 else self._maker.merged(pile)
+                for name, pile in self._piles.pop(episode).items()
+            }
             for episode in chosen
         }
         for key in [key for key in self._loose if key[0] in found]:

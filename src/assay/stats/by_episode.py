@@ -79,8 +79,7 @@ def replicates(
     resamples = Resamples.seeded(len(strata), strata, reps, seed)
     indexed = parts if isinstance(parts, IndexedValues) else _indexed(together(parts), len(strata))
     if len(strata) >= MANY and len(total) > MANY:
-        found = replicates_of_many(indexed, total, statistics, resamples)
-        return found, _weighted(indexed.units, indexed.counts, len(strata))
+        return replicates_of_many(indexed, total, statistics, resamples)
     cells: _Cells | _FewValues = (_FewValues if len(total) <= _most_blocks(len(strata)) else _Cells).of(
         indexed, len(strata), total
     )

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.stats.indexed_values import IndexedValues
 from assay.stats.quantiles import interpolate, percent_of
@@ -31,13 +29,13 @@ _OF_ITS_OWN = 0.05
 
 def replicates_of_many(
     values: IndexedValues, total: Distribution, statistics: Sequence[str], resamples: Resamples
-) -> dict[str, Floats]:
-    """Each statistic of each resample, shape (resamples,), NaN for an empty one.
+) -> tuple[dict[str, Floats], Floats]:
+    """Each statistic of each resample, shape (resamples,), NaN for an empty one; and how many values each unit has.
 
     `total` is the distribution of all values together.
     """
-    resampled = _Resampled.of(values, total, statistics, resamples)
-    return {name: resampled.statistic(name) for name in statistics}
+    resampled, of_unit = _Resampled.of(values, total, statistics, resamples)
+    return {name: resampled.statistic(name) for name in statistics}, of_unit
 
 
 @dataclass(frozen=True)
@@ -60,24 +58,24 @@ class _Resampled:
     @classmethod
     def of(
         cls, values: IndexedValues, total: Distribution, statistics: Sequence[str], resamples: Resamples
-    ) -> _Resampled:
+    ) -> tuple[_Resampled, Floats]:
+        """And how many values each unit has."""
         below, sum_below = (
             np.concatenate([[0.0], np.cumsum(column)]) for column in (total.counts, total.values * total.counts)
         )
         n_units = len(resamples.share)
-        edges = _edges(values, below, _levels(statistics), n_units)
+        edges, of_unit = _edges(values, below, _levels(statistics), n_units)
         blocks = len(edges) - 1
-        block = np.repeat(np.arange(blocks), np.diff(edges))[values.index]
-        block += values.units * np.int64(blocks)
+        block = np.repeat(np.arange(blocks), np.diff(edges))
+        counts, sums = values.by_group(block, blocks, n_units, with_sums="iqm" in statistics)
 
-        def resampled(each: NDArray[Any]) -> Floats:
-            by_unit = np.bincount(block, each, n_units * blocks).reshape(n_units, blocks)
+        def resampled(by_unit: Floats) -> Floats:
             out = np.zeros((len(resamples.times), blocks + 1))
             np.cumsum(resamples.sums(by_unit), axis=1, out=out[:, 1:])
             return out
 
-        sums = resampled(values.distinct[values.index] * values.counts) if "iqm" in statistics else np.empty((0, 0))
-        return cls(total.values, below, sum_below, edges, resampled(values.counts), sums)
+        found = resampled(counts)
+        return cls(total.values, below, sum_below, edges, found, resampled(sums) if len(sums) else sums), of_unit
 
     def statistic(self, name: str) -> Floats:
         found = self.middle_means() if name == "iqm" else self.quantiles(percent_of(name))
@@ -128,16 +126,17 @@ def _levels(statistics: Sequence[str]) -> list[float]:
     return sorted(set(levels))
 
 
-def _edges(values: IndexedValues, below: Floats, levels: Sequence[float], n_units: int) -> Ints:
-    """Where blocks begin, as indices into the distinct values; first 0, last their number."""
+def _edges(values: IndexedValues, below: Floats, levels: Sequence[float], n_units: int) -> tuple[Ints, Floats]:
+    """Where blocks begin, as indices into the distinct values; first 0, last their number. And how many values each
+    unit has.
+    """
     n, k = below[-1], len(below) - 1
     ranks = [level / 100 * (n - 1) for level in levels]
     stops = np.searchsorted(below, ranks, "right") - 1
     # In one pass: how many values of each unit lie between one level and the next, and from these, below each.
-    between = np.searchsorted(stops, np.arange(k), "right")[values.index]
-    between += values.units * np.int64(len(levels) + 1)
-    parts = np.bincount(between, values.counts, n_units * (len(levels) + 1)).reshape(n_units, -1).cumsum(axis=1)
-    of_unit = parts[:, -1]
+    between = np.searchsorted(stops, np.arange(k), "right")
+    parts = values.by_group(between, len(levels) + 1, n_units)[0].cumsum(axis=1)
+    of_unit = np.ascontiguousarray(parts[:, -1])
     found = [np.array([0, k])]
     for rank, part in zip(ranks, parts.T[:-1], strict=True):
         apart = part - part.sum() / n * of_unit
@@ -145,4 +144,4 @@ def _edges(values: IndexedValues, below: Floats, levels: Sequence[float], n_unit
         at = np.clip(np.searchsorted(below, rank + error * _EDGES, "right") - 1, 0, k - 1)
         heavy = at[below[at + 1] - below[at] > _OF_ITS_OWN * error]
         found += [at, heavy + 1]
-    return np.unique(np.concatenate(found))
+    return np.unique(np.concatenate(found)), of_unit

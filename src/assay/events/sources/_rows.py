@@ -157,7 +157,7 @@ class Decision:
         """
         if not len(stream) or self.runs > _MOST_RUNS:
             return
-        begins = np.flatnonzero(np.diff(stream.episode, prepend=-1))
+        begins = stream.run_starts()
         lengths = np.diff(begins, append=len(stream))
         self._see_runs(stream, begins, lengths, file)
         begins = begins[lengths >= _BEGINNING]
@@ -195,11 +195,26 @@ class Decision:
 
     def settle(self) -> None:
         """No more rows follow the last ones."""
-        if self.open_run:
+        if self.open_run and _may_repeat(self.open_run):
             whole = concatenate(self.open_run)
             if len(_repeating(whole, np.zeros(1, np.int64), np.array([len(whole)]))):
                 self.doubled[whole.episodes[int(whole.episode[0])].name] = None
         self.open_run = []
+
+
+def _may_repeat(parts: Sequence[EventStream]) -> bool:
+    """Whether the first time of a run comes again where the run would begin again; joining its parts takes longer."""
+    n = sum(map(len, parts))
+    return any(n % times == 0 and _time_at(parts, n // times) == _time_at(parts, 0) for times in (2, 3))
+
+
+def _time_at(parts: Sequence[EventStream], at: int) -> int | None:
+    """The time of event number `at` of these parts together."""
+    for part in parts:
+        if at < len(part):
+            return int(part.time_ns[at])
+        at -= len(part)
+    return None
 
 
 def _repeating(stream: EventStream, begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[int]:
@@ -213,6 +228,9 @@ def _repeating(stream: EventStream, begins: NDArray[np.int64], lengths: NDArray[
     for times in (2, 3):
         sizes = lengths // times
         may = np.flatnonzero(named & (lengths % times == 0) & (sizes >= _BEGINNING))
+        may = may[stream.time_ns[begins[may]] == stream.time_ns[begins[may] + sizes[may]]]
+        if not len(may):
+            continue
         again = _beginnings(stream, begins[may] + sizes[may])
         for at, first, then in zip(may.tolist(), _beginnings(stream, begins[may]), again, strict=True):
             if first == then:

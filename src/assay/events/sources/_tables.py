@@ -437,5 +437,10 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return (np.frombuffer(raw, np.uint8) if raw is not None else np.zeros(0, np.uint8)), own
 
 
+def lengths_of(texts: pa.Array) -> NDArray[np.int64]:
+    """How many bytes each text has, shape (n,)."""
+    return np.diff(_buffers(texts)[1])
+
+
 def _slice(raw: NDArray[np.uint8], offsets: NDArray[np.int64], at: int) -> bytes:
     return raw[offsets[at] : offsets[at + 1]].tobytes()

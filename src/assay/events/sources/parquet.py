@@ -23,7 +23,7 @@ from assay.events.sources._bodies import check_bodies
 from assay.events.sources._files import local_path, open_binary, size
 from assay.events.sources._pages import Limits, Page, row_groups, rows_that_fit
 from assay.events.sources._rows import BATCH_BYTES, PREFIX_ROWS, column_of
-from assay.events.sources._tables import Table, arrow_errors, checked, integers_of, nulls_of, read_table
+from assay.events.sources._tables import Table, arrow_errors, checked, integers_of, lengths_of, nulls_of, read_table
 from assay.events.stream import EventStream
 
 if TYPE_CHECKING:
@@ -159,14 +159,12 @@ class _Parquet:
 
     def _longest(self, group: int, name: str, page: Page) -> int:
         """The length of the longest text of a dictionary; that of the whole dictionary if it is short or nested."""
-        import pyarrow.compute as pc
-
         if page.size * _MOST_ROWS <= self._limits.batch or not _is_text(self.schema.field(name).type):
             return page.size
         first = next(self._opened((name,)).iter_batches(1, row_groups=[group], columns=[name], use_threads=False), None)
         texts = checked(first).column(0).dictionary if first is not None else []
         whole = len(texts) and len(texts) >= page.values
-        return int(pc.max(pc.binary_length(texts)).as_py() or 1) if whole else page.size
+        return max(int(lengths_of(texts).max()), 1) if whole else page.size
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         # The metadata of single columns are not used: pyarrow crashes the process if they are damaged.
