@@ -61,7 +61,7 @@ def ended_cleanly() -> Iterator[None]:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Garbage is seldom looked for: arrays make many objects and no cycles, and modules stay until the end."""
+    """Garbage is seldom looked for: arrays and answers are many objects without cycles, and modules stay."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

@@ -21,6 +21,7 @@ from assay.cli._output import (
     write_json,
     write_text,
 )
+from assay.cli._process import seldom_collected
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import RunInterruptedError, UsageError
 from assay.extras import check_extras
@@ -41,19 +42,7 @@ _INTERRUPTED = 130
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
 _BESIDE_RESUME = frozenset(
-    {
-        "resume",
-        "store",
-        "budget",
-        "json_out",
-        "html_out",
-        "junit",
-        "markdown",
-        "fail_on",
-        "require",
-        "engine",
-        "address",
-    }
+    "resume store budget json_out html_out junit markdown fail_on require engine address".split()  # noqa: SIM905
 )
 
 
@@ -235,6 +224,7 @@ def run(
     check_outputs(html_out, json_out, junit, markdown)
     drawn: list[Callable[[], None]] = []
     with (
+        seldom_collected(),
         store_ahead(store, is_used=resume is None and not no_store) as process,
         started_ahead(suite, agents or "") as ahead,
         opened_cluster(engine, address) as cluster,

@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 
 from assay import __version__
 
@@ -18,6 +18,7 @@ _PACKAGES = (
 )  # fmt: skip
 _GIT_SECONDS = 5
 _GIT_OPTIONS = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_STATED = re.compile(r"^Version: *(\S+) *$", re.MULTILINE)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -32,11 +33,18 @@ def environment() -> dict[str, str]:
     }
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            found[package] = _version(package)
         except PackageNotFoundError:
             continue
     revision = _revision()
     return found | ({"revision": revision} if revision else {})
+
+
+def _version(package: str) -> str:
+    """The version of a package, without parsing its description, which may be long."""
+    about = distribution(package)
+    stated = _STATED.search(about.read_text("METADATA") or "")
+    return stated.group(1) if stated else about.version
 
 
 def _revision() -> str | None:

@@ -48,7 +48,7 @@ class EncodedAnswer(NamedTuple):
             answer["scenario"],
             answer["repetition"],
             answer["turn"],
-            (*texts, *outcome, json_text(answer.get("failures") or ()), json_text(answer.get("truth"))),
+            (*texts, *outcome, _json_or(answer.get("failures") or None, "[]"), _json_or(answer.get("truth"), "null")),
             scores,
         )
 
@@ -57,6 +57,11 @@ _KNOWN_FIELDS = ("score", "measured", "band", "details", "base", "group", "versi
 _fields_of = itemgetter(*_KNOWN_FIELDS)
 _entry_texts: dict[tuple[Any, ...], str] = {}
 _MOST_TEXTS = 4096
+
+
+def _json_or(value: Any, nothing: str) -> str:
+    """A value as JSON; most answers have neither failures nor a truth."""
+    return nothing if value is None else json_text(value)
 
 
 def _encoded_metrics(

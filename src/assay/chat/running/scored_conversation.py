@@ -60,6 +60,8 @@ class ScoredConversation:
         """Turns that are not kept yet: they are scored at the same time, and kept in their order."""
         self._settled: asyncio.Future[None] | None = None
         """What waits until every turn is kept."""
+        self._tell: Callable[[], None] | None = None
+        """What is called once every turn is kept."""
         self._failure: BaseException | None = None
         """Why a turn could not be kept: the store itself fails, for every turn."""
 
@@ -156,15 +158,20 @@ class ScoredConversation:
                     self._keep_outcome(step.played, step.record, _result_of(step))
         except BaseException as error:
             self._failure = error
-        if not self._steps and self._settled is not None and not self._settled.done():
+        if self._steps:
+            return
+        if self._settled is not None and not self._settled.done():
             self._settled.set_result(None)
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell()
 
     def when_scored(self, tell: Callable[[], None]) -> None:
-        """Call a function once every turn so far is scored and kept, now if they are."""
-        if not self._steps:
+        """Call a function once every turn so far is scored and kept, now if they are; to be called once."""
+        if self._steps:
+            self._tell = tell
+        else:
             tell()
-            return
-        self._waiting().add_done_callback(lambda _: tell())
 
     async def scored(self) -> list[Answer]:
         """Wait until every turn so far is scored and kept; the answers. Raises if one could not be kept."""
