@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay.chat.domains import Fact
 from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date
 from assay.chat.scoring.context.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
@@ -295,12 +296,18 @@ def _later_missing(context: ScoringContext) -> Finding | None:
     days = [mention for name, mention in named.items() if name in asked or name not in ("now", "today", "yesterday")]
     if asked and asked <= PRESENT:  # "until the evening" is a forecast for today
         days += context.response.all("part_of_day")
+    chances = context.response.sentences_with("chance")  # "a 10 % chance later" speaks of later
     addressed = (
         context.said("later")
-        or context.own([mention for mention in days if mention.asserted or mention.refuted])
+        or [one for one in context.response.all("later") if context.response.sentence(one.first) in chances]
+        or context.own([day for day in days if _is_told(day) or context.response.sentence(day.first) in chances])
         or dates_claimed(context)
     )
     return None if addressed else Finding()
+
+
+def _is_told(mention: Mention) -> bool:
+    return mention.asserted or mention.refuted
 
 
 METRIC = Metric(

@@ -35,6 +35,9 @@ _SHORTENED = 4
 _LINKS = 2
 # A role may be at most this many tokens before its figure.
 _ROLE_REACH = 5
+# "Thursday's high in Phoenix is forecast at 86 °F."
+_NOUN_REACH = 8
+_NOUNS = (".high", ".low")
 # What a span of time is of may be further away: "the warranty on the Nova Headphones only lasts 6 months".
 _TOPIC_REACH = 12
 # A figure may be repeated in another unit at most this many tokens later, and differ by less than this by rounding.
@@ -55,6 +58,7 @@ class RoleReader:
         self.copulas = frozenset(lexicon.language["copulas"])
         self.small_words = self.function_words | self.prepositions
         self.links = frozenset(lexicon.language.get("role_links", ()))
+        self.starting = frozenset(lexicon.language.get("starting_words", ()))
         self.parting = _PARTING | frozenset(lexicon.language["and_words"])
         self.listing = frozenset(lexicon.language["and_words"]) | frozenset(lexicon.language["linking_or"]) | {","}
         self.ends = _STOPS | _CLAUSE_ENDS
@@ -109,6 +113,8 @@ class _Roles:
                 following = quantities[n + 1] if n + 1 < len(quantities) else None
                 after = following.first if following is not None and following.kind == kind else None
                 role = taken = self.role_after(quantity, after, by_first)
+            if role is None and kind in self.grammar.of_topics:
+                role = self.role_beyond(quantity, by_first)
             if role is not None:
                 self.take(quantity, role.keys[0].rpartition(".")[2])
 
@@ -203,6 +209,8 @@ class _Roles:
     def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
         at = bisect_left(ends, quantity.first) - 1
         reach = _TOPIC_REACH if quantity.kind in self.grammar.of_topics else _ROLE_REACH
+        if at >= 0 and roles[at].keys[0].endswith(_NOUNS):
+            reach = max(reach, _NOUN_REACH)
         if at < 0 or roles[at].first <= before or quantity.first - ends[at] > reach:
             return None
         between = self.tokens[ends[at] + 1 : quantity.first]
@@ -238,6 +246,18 @@ class _Roles:
         if in_brackets:
             parting = _CLOSING  # "14 °C (min. 6 °C)"
         return role if any(token.text in parting for token in between) else None
+
+    def role_beyond(self, quantity: Quantity, by_first: dict[int, Mention]) -> Mention | None:
+        """The role of a span after what it starts with: '30 days from delivery to exchange it'."""
+        tokens, at = self.tokens, quantity.last + 1
+        if at >= len(tokens) or tokens[at].text not in self.grammar.starting:
+            return None
+        for link in range(at + 2, min(at + _ROLE_REACH, len(tokens) - 1)):
+            if tokens[link].text in self.grammar.ends:
+                return None
+            if tokens[link].text in self.grammar.links and link + 1 in by_first:
+                return by_first[link + 1]
+        return None
 
     def take(self, quantity: Quantity, role: str) -> None:
         if role == "above":

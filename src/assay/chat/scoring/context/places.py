@@ -20,7 +20,7 @@ from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
-_CLOSE = 5
+_CLOSE = 8
 # "Both cities are cloudy": how far from a token such a word may be.
 _ALL_REACH = 4
 _ENDS = CLAUSE_MARKS | STOPS
