@@ -18,10 +18,21 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from assay.chat.running.hosts.template import use_templates
+
 _TESTS = Path(__file__).parent.resolve()
 _EVENTS = _TESTS / "events"
-# Folders whose modules share what is dear: imported frameworks or scipy, a page and its store, a PostgreSQL, a browser.
-_TOGETHER = ("tests/chat/agents/", "tests/web/", "tests/store/", "tests/report/html/", "tests/stats/")
+# Modules that share what is dear stay in one worker: imported frameworks or scipy, processes that have imported a
+# framework, a page and its store, a PostgreSQL, a browser. What they share, by how their paths begin.
+_TOGETHER = {
+    "tests/chat/agents/": "frameworks",
+    "tests/chat/running/": "processes of frameworks",
+    "tests/report/html/": "browser",
+    "tests/stats/": "scipy",
+    "tests/store/": "PostgreSQL",
+    "tests/test_cli_agents.py": "processes of frameworks",
+    "tests/web/": "page",
+}
 # Modules that score events through commands and documentation only; others are known by what they import.
 _USES_EVENTS = frozenset(
     f"{_TESTS}/{name}.py"
@@ -59,6 +70,13 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["ASSAY_STORE"] = before
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _templates() -> Iterator[None]:
+    """Import each framework once for a hundred processes of agents; what starts `assay` itself does not use this."""
+    with use_templates():
+        yield
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Leave the asserts of assay itself alone.
 
@@ -75,7 +93,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 class _TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """A module's tests stay in one worker, and so do those of a folder whose modules share something."""
+    """A module's tests stay in one worker, and so do those of modules that share something."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _scope(nodeid)
@@ -118,7 +136,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest modules and folders first, so that no worker begins one when the others are about to finish.
+    """Put the longest modules and groups first, so that no worker begins one when the others are about to finish.
 
     How long is known from the marker `slow`, which says the seconds if they are many: `slow(seconds=40)`.
     """
@@ -153,5 +171,6 @@ def pytest_collection_finish() -> None:
 
 
 def _scope(nodeid: str) -> str:
-    """The module of a test, or its folder if the modules of that stay together."""
-    return next((folder for folder in _TOGETHER if nodeid.startswith(folder)), nodeid.split("::")[0])
+    """What the module of a test shares with others, or the module."""
+    shared = (what for path, what in _TOGETHER.items() if nodeid.startswith(path))
+    return next(shared, nodeid.split("::")[0])

@@ -28,20 +28,24 @@ RESUMED = ("agent-framework", "pydantic-ai")
 TIMES = ("wall", "first_text", "model", "tools", "overhead")
 
 
+def clean(store: Path) -> dict[str, str]:
+    """As on a user's machine, with no key at all."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI", "OPENWEATHER"))}
+    return kept | {"ASSAY_STORE": str(store)}
+
+
 def environment(store: Path, **more: str) -> dict[str, str]:
-    """As on a user's machine, with the guard in every process and no key at all."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI", "OPENWEATHER"))}
-    return clean | {
+    """The same with the guard in every process."""
+    return clean(store) | {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(GUARD), os.environ.get("PYTHONPATH")])),
         "ASSAY_SOCKET_LOG": str(store.with_suffix(".sockets")),
-        "ASSAY_STORE": str(store),
         **more,
     }
 
 
 def assay(store: Path, *words: str, check: bool = True, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """The command in this process; agents are in processes of their own all the same."""
-    done = assay_command(*words, environment=environment(store), cwd=cwd)
+    done = assay_command(*words, environment=clean(store), cwd=cwd)
     assert not check or done.returncode == 0, done.stderr
     return done
 

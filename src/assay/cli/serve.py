@@ -44,6 +44,7 @@ def serve(
 ) -> None:
     """Serve pages over the store: runs, reports, differences, timelines, and agents side by side. Ctrl-C ends it."""
     check_extras("chat", "store", "agents", "events", "web", of="web", purpose="serve pages")
+    from assay.chat.running.hosts.template import use_templates
     from assay.store import open_store
     from assay.web.app import make_app
     from assay.web.server import access_for, bound_socket, serve_until_stopped, url_of
@@ -53,7 +54,7 @@ def serve(
     for named in folder or ():
         if not named.is_dir():
             raise UsageError(f"'{named}' is not a folder", hint="Name a folder with recordings")
-    with open_store(store) as opened, bound_socket(host, port) as bound:
+    with open_store(store) as opened, bound_socket(host, port) as bound, use_templates():
         access = access_for(host, bound.getsockname()[1], token)
         site = Site(
             opened,

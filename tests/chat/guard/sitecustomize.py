@@ -31,7 +31,8 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _note(event: str, address: object) -> None:
-    with open(_LOG, "a", encoding="utf-8") as log:
+    # A copy of a process may have been given another log.
+    with open(os.environ.get("ASSAY_SOCKET_LOG", _LOG), "a", encoding="utf-8") as log:
         log.write(f"{os.getpid()} {event} {address!r}\n")
     raise OSError(f"{event} beyond loopback: {address!r}")
 

@@ -20,6 +20,7 @@ from assay.chat.running.budget import Budget
 from assay.chat.running.environment import Reach
 from assay.chat.running.hosts.baseline_host import BaselineHost
 from assay.chat.running.hosts.host import Host, LocalHost, ProcessHost
+from assay.chat.running.hosts.template import use_templates
 from assay.chat.running.processes.ahead import Ahead
 from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
@@ -65,6 +66,8 @@ class Playing:
         reach = None if cluster is None else Reach.to(cluster.driver_host())
         opening = self._experiment.environment.opened(reach=reach)
         self._services = await self._open.enter_async_context(opening)
+        if self._experiment.suite.has_restarts:
+            self._open.enter_context(use_templates())
         for agent in self._experiment.agents:
             if isinstance(agent, FunctionAgent):
                 self._hosts[agent.name] = LocalHost(agent.kind(), self._services.setup)
@@ -85,9 +88,7 @@ class Playing:
         if self._scorer is None:
             self._scorer = await self._chosen_scorer(done)
             self._open.push_async_callback(self._scorer.close)
-        for host in self._hosts.values():
-            if isinstance(host, ProcessHost):
-                await host.prepare()
+        await asyncio.gather(*(host.prepare() for host in self._hosts.values() if isinstance(host, ProcessHost)))
 
     async def play(
         self,

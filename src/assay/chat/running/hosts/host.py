@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, PlayedTurn, play
+from assay.chat.running.hosts.template import template_of
 from assay.chat.running.hosts.worker import OpenAgent, uses_model
 from assay.chat.running.processes.child import ChildProcess, ForkedProcess
 from assay.chat.running.reception import describe_error
@@ -294,6 +295,10 @@ class ProcessHost:
 
 async def launched(spec: AgentSpec) -> ChildProcess:
     """The worker process of an agent, on this machine."""
+    template = template_of(spec)
+    copied = None if template is None else await asyncio.to_thread(template.copy)
+    if copied is not None:
+        return ChildProcess(await ForkedProcess.connected(copied))
     return await ChildProcess.started("assay.chat.running.hosts.worker", await _interpreter(spec))
 
 

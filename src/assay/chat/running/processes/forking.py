@@ -42,25 +42,28 @@ def is_command() -> bool:
 class Forked:
     """A copy of this process, used like a `subprocess.Popen` with pipes."""
 
-    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int | None) -> None:
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int | None, handle: int | None = None) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self.stdin, self.stdout = FileIO(stdin, "wb"), FileIO(stdout, "rb")
         self.stderr = None if stderr is None else FileIO(stderr, "rb")
-        self.handle = os.pidfd_open(pid)
+        self.handle = os.pidfd_open(pid) if handle is None else handle
         """A file that can be read once the process has ended."""
 
     def poll(self) -> int | None:
         """Its exit code; None while it runs."""
         if self.returncode is None:
-            try:
-                ended, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # somebody else has asked
-                ended, status = self.pid, 0
-            if ended:
-                self.returncode = os.waitstatus_to_exitcode(status)
+            self.returncode = self._exit_code()
+            if self.returncode is not None:
                 os.close(self.handle)
         return self.returncode
+
+    def _exit_code(self) -> int | None:
+        try:
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:  # somebody else has asked
+            return 0
+        return os.waitstatus_to_exitcode(status) if ended else None
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait until it has ended; raises `subprocess.TimeoutExpired`."""
@@ -89,13 +92,14 @@ def fork(work: Callable[..., None], *values: Any, has_stderr: bool = True) -> Fo
     gc.freeze()
     pid = os.fork()
     if pid == 0:
-        _run_copy(work, values, theirs)
+        run_copy(work, values, theirs)
     for one in theirs:
         os.close(one)
     return Forked(pid, our_output, our_input, our_errors)
 
 
-def _run_copy(work: Callable[..., None], values: tuple[Any, ...], pipes: tuple[int, ...]) -> NoReturn:
+def run_copy(work: Callable[..., None], values: tuple[Any, ...], pipes: tuple[int, ...]) -> NoReturn:
+    """In a copy of a process: call a function with these pipes as standard streams, and end with it."""
     code = 1
     try:
         _settle(sys.modules[work.__module__], pipes)
