@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.chat.running import sent_entries
-from assay.chat.running.sent_entries import Outcome, Receiver, Sender
+from assay.chat.running.sent_entries import ScoringOutcome, Receiver, Sender
 from assay.chat.scoring.answers import FailedCheck
 from assay.chat.scoring.metric import Entry
 
@@ -17,13 +17,13 @@ def entry(score: float, details: str = "No rule fired.", evidence: tuple[dict[st
     return Entry(score=score, measured=True, details=details, evidence=list(evidence))
 
 
-def arrived(sender: Sender, receiver: Receiver, *outcomes: Outcome) -> list[Outcome]:
+def arrived(sender: Sender, receiver: Receiver, *outcomes: ScoringOutcome) -> list[ScoringOutcome]:
     return receiver.outcomes(pickle.loads(pickle.dumps(sender.message(outcomes))))
 
 
 def test_every_outcome_arrives_as_it_was_sent() -> None:
     failures = (FailedCheck("says 42", "it does not"),)
-    outcomes: list[Outcome] = [
+    outcomes: list[ScoringOutcome] = [
         ({"accuracy": entry(0.5), "time": entry(1.0)}, (), None),
         "the truth cannot be read",
         ({"accuracy": entry(0.5), "time": entry(0.2)}, failures, None),
@@ -49,7 +49,7 @@ def test_equal_rows_of_any_message_are_one_object_and_are_sent_once() -> None:
 
 def test_entries_with_the_same_sentence_and_other_words_are_told_apart() -> None:
     words = [entry(0.5, "Says why.", ({"words": said, "start": 0},)) for said in ("because", "since", "because")]
-    outcomes: list[Outcome] = [({"advice": one}, (), None) for one in words]
+    outcomes: list[ScoringOutcome] = [({"advice": one}, (), None) for one in words]
     assert arrived(Sender(), Receiver(), *outcomes) == outcomes
 
 
@@ -57,7 +57,7 @@ def test_what_is_kept_is_forgotten_on_both_sides_before_it_is_much(monkeypatch: 
     monkeypatch.setattr(sent_entries, "_MOST_KEPT", 10)
     sender, receiver = Sender(), Receiver()
     for at in range(100):
-        outcomes: list[Outcome] = [
+        outcomes: list[ScoringOutcome] = [
             ({"accuracy": entry(at / 100, str(at)), "time": entry(1.0)}, (), None),
             ({"accuracy": entry(0.5)}, (), None),
         ]

@@ -18,7 +18,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.processes.ahead import start_scoring
 from assay.chat.running.processes.forking import Forked
 from assay.chat.running.scoring_worker import MESSAGE_SIZE, ScoredTurn, UnscoredTurn
-from assay.chat.running.sent_entries import Outcome, Receiver
+from assay.chat.running.sent_entries import ScoringOutcome, Receiver
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError
@@ -179,7 +179,7 @@ class ProcessScorer:
             self._waiting = []
             await self._score_here(left)
 
-    async def _received(self) -> list[Outcome]:
+    async def _received(self) -> list[ScoringOutcome]:
         """Fields of what scoring adds to each turn, or what went wrong, in the order in which turns were sent."""
         (size,) = MESSAGE_SIZE.unpack(await self._output.readexactly(MESSAGE_SIZE.size))
         return self._receiver.outcomes(pickle.loads(await self._output.readexactly(size)))

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from assay.chat.scoring.answers import FailedCheck, Record
     from assay.chat.scoring.metric import Entry
 
-Row = Mapping[str, "Entry"]
+EntryRow = Mapping[str, "Entry"]
 """The entries of an answer, by metric."""
-Outcome = tuple[Row, "tuple[FailedCheck, ...]", "Record | None"] | str
+ScoringOutcome = tuple[EntryRow, "tuple[FailedCheck, ...]", "Record | None"] | str
 """The row of a turn, its failed checks and its record, if scoring changed it; or why it could not be scored."""
 Message = tuple[bool, Sequence[tuple[str, "Entry"]], Sequence[Sequence[int]], Sequence[Any]]
 """Whether all numbers start again from 0; new entries with the names of their metrics, and new rows as numbers of
@@ -36,7 +36,7 @@ class Sender:
         self._new_entries: list[tuple[str, Entry]] = []
         self._new_rows: list[tuple[int, ...]] = []
 
-    def message(self, outcomes: Iterable[Outcome]) -> Message:
+    def message(self, outcomes: Iterable[ScoringOutcome]) -> Message:
         """The message that sends outcomes."""
         forgets = len(self._rows) > _MOST_KEPT or self._next > _MOST_KEPT
         if forgets:
@@ -48,7 +48,7 @@ class Sender:
         ]
         return forgets, self._new_entries, self._new_rows, wanted
 
-    def _row_number(self, row: Row) -> int:
+    def _row_number(self, row: EntryRow) -> int:
         numbers = tuple([self._number(name, entry) for name, entry in row.items()])
         known = self._rows.get(numbers)
         if known is None:
@@ -73,7 +73,7 @@ class Receiver:
         self._entries: list[tuple[str, Entry]] = []
         self._rows: list[dict[str, Entry]] = []
 
-    def outcomes(self, message: Message) -> list[Outcome]:
+    def outcomes(self, message: Message) -> list[ScoringOutcome]:
         """The outcomes that were sent; equal rows are one object."""
         forgets, entries, rows, wanted = message
         if forgets:
