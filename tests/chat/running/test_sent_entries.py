@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.chat.running import sent_entries
-from assay.chat.running.sent_entries import ScoringOutcome, Receiver, Sender
+from assay.chat.running.sent_entries import Receiver, ScoringOutcome, Sender
 from assay.chat.scoring.answers import FailedCheck
 from assay.chat.scoring.metric import Entry
 

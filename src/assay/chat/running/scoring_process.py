@@ -18,7 +18,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.processes.ahead import start_scoring
 from assay.chat.running.processes.forking import Forked
 from assay.chat.running.scoring_worker import MESSAGE_SIZE, ScoredTurn, UnscoredTurn
-from assay.chat.running.sent_entries import ScoringOutcome, Receiver
+from assay.chat.running.sent_entries import Receiver, ScoringOutcome
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError
