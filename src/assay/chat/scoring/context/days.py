@@ -14,6 +14,7 @@ from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.respective import respective
+from assay.chat.scoring.context.sections import Sections, sections_by
 from assay.chat.scoring.once import once
 
 # A day that the truth has no data for; a bare month ("the average for May") counts as one too.
@@ -26,12 +27,8 @@ _SPANS = frozenset({None, "week", "weekend", "later"})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "july"})
 _MONTHS |= {"august", "september", "october", "november", "december"}
-# A line with a day, no number and at most this many words can be a heading.
-_LONGEST_HEADING = 5
 # In a longer clause, only this many tokens on either side are searched.
 _CLAUSE_REACH = 20
-# Sections of a text by time: the start of each line, and its end with the time.
-_Sections = tuple[list[int], list[tuple[int, Mention]]]
 
 
 def day_name(mention: Mention) -> str:
@@ -233,7 +230,7 @@ class ResponseDays:
             return None
         return self._mentions[at] if response.sentence(self._firsts[at])[1] + 1 == here[0] else None
 
-    def _section_of(self, index: int, sections: _Sections) -> Mention | None:
+    def _section_of(self, index: int, sections: Sections) -> Mention | None:
         """The time of the section that token `index` is in."""
         starts, ends = sections
         start = self._response.starts[index]
@@ -346,45 +343,13 @@ class ResponseDays:
         return known
 
     @once
-    def _sections(self) -> _Sections:
-        return self._sections_by(self._mentions)
+    def _sections(self) -> Sections:
+        return sections_by(self._response, self._mentions)
 
     @once
-    def _part_sections(self) -> _Sections:
+    def _part_sections(self) -> Sections:
         """The same by parts of the day: what follows the heading "Tonight"."""
-        return self._sections_by(self._times[0])
-
-    def _sections_by(self, mentions: Sequence[Mention]) -> _Sections:
-        """Lines under a heading that names a day ("### Tuesday") or that start with a day ("Tuesday: …")."""
-        text = self._response.text
-        if "\n" not in text and not _starts_line(text, 0, mentions[0], len(text)):
-            return [], []
-        mention_starts = [mention.start for mention in mentions]
-        figure_starts = [figure.start for figure in self._response.quantities]
-        starts: list[int] = []
-        ends: list[tuple[int, Mention]] = []
-        heading: Mention | None = None
-        used = False
-        start = 0
-        for line in self._response.text.splitlines(keepends=True):
-            stop = start + len(line)
-            at = bisect_left(mention_starts, start)
-            mention = mentions[at] if at < len(mentions) and mentions[at].start < stop else None
-            figure = bisect_left(figure_starts, start)
-            has_figure = figure < len(figure_starts) and figure_starts[figure] < stop
-            if not line.strip():
-                heading = None if used else heading
-            elif mention is not None and not has_figure and _is_heading(line):
-                heading, used = mention, False
-            elif mention is not None and _starts_line(self._response.text, start, mention, stop):
-                starts.append(start)
-                ends.append((stop, mention))
-            elif heading is not None:
-                starts.append(start)
-                ends.append((stop, heading))
-                used = True
-            start = stop
-        return starts, ends
+        return sections_by(self._response, self._times[0])
 
     @once
     def _times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
@@ -442,17 +407,6 @@ def _longest(mentions: Sequence[Mention]) -> list[Mention]:
             kept.pop()
         kept.append(mention)
     return kept
-
-
-def _is_heading(line: str) -> bool:
-    """Whether a line that names a day is a heading rather than a sentence: '**Tuesday, Nov 17**'."""
-    return len(line.split()) <= _LONGEST_HEADING and line.rstrip(" *_\r\n")[-1:] not in tuple(".!?")
-
-
-def _starts_line(text: str, start: int, mention: Mention, stop: int) -> bool:
-    """Whether a line starts with a day, followed by what is said about it: '- **Tuesday:** …'."""
-    after = text[mention.end : stop].lstrip("*_ )")
-    return not any(char.isalnum() for char in text[start : mention.start]) and after[:1] in (":", "–", "—", "-", "|")
 
 
 def _date(day: str | None) -> date | None:
