@@ -37,10 +37,11 @@ def count_positions(
     start, edges, precisions,
 ):  # fmt: skip
     """Sums by COUNTS; how often each category was answered with what, shape (categories, answers); limbs of the true
-    times of comparable events, shape (categories, LIMBS); how many movements agree at each precision; rows.
+    times of comparable events, shape (categories, LIMBS); how many movements agree at each precision; rows,
+    and how many there are of each.
 
     The rows are category, bucket of the position and error of time of comparable events, shape (3, n), and dx, dy and
-    predicted dx, dy of those of the mouse, shape (4, n).
+    predicted dx, dy of those of the mouse, shape (4, n); there is room for more.
     """
     n = len(t_kind)
     counts = np.zeros(len(COUNTS), np.int64)
@@ -101,4 +102,4 @@ def count_positions(
                 counts[10] += 1
                 counts[9] += comparable
                 counts[8] += comparable and p_data[i] == t_data[i]
-    return counts, kinds, limbs, agree, times[:, :rows], moves[:, :mice]
+    return counts, kinds, limbs, agree, times, moves, rows, mice

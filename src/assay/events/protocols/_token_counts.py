@@ -166,7 +166,7 @@ def count_tokens(
     `unusual` says which positions have an event that is spelled in an unusual way, or is empty if none has. The second
     index of the wrong tokens is 1 for a truth with a scroll. The rows are kind, error and true time of all comparable
     positions whose truth is not 0, in lowest terms because only their ratio counts, and dx, dy and predicted dx, dy of
-    those of the mouse.
+    those of the mouse; there is room for more, and the last two numbers say how many there are.
     """
     n = len(t_kind)
     simple = np.zeros(len(SIMPLE), np.int64)
@@ -257,4 +257,4 @@ def count_tokens(
         if usual:
             wrong[kind, scrolls, mistakes] += 1
     digits = np.array([len(time_bases), len(time_bases), len(time_bases), axis, axis, len(delta_bases)])
-    return simple, _levels(agree, digits), wrong, times[:, :rows], moves[:, :mice]
+    return simple, _levels(agree, digits), wrong, times, moves, rows, mice

@@ -43,26 +43,26 @@ def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
     if len(pair.truth) > _AT_ONCE:
         return _in_parts(pair, in_order=in_order)
     columns = [getattr(side, name) for side in (pair.truth, pair.predicted) for name in _COLUMNS]
-    counts, kinds, limbs, agree, times, moves = count_positions(*columns, pair.start, POSITIONS, _SIZES)
+    counts, kinds, limbs, agree, times, moves, rows, n_moves = count_positions(*columns, pair.start, POSITIONS, _SIZES)
     spoiled, extra, *actions = counts.tolist()
-    n, n_moves = len(pair.truth), moves.shape[1]
+    n = len(pair.truth)
     seen = [(true, answer, n) for true, row in enumerate(kinds.tolist()) for answer, n in enumerate(row) if n]
     by_category = dict(zip(CATEGORIES, map(_moments, limbs.tolist()), strict=True))
     states: dict[str, State] = {
         "spoiled_truths": Ratio(spoiled, n),
         "extra_predictions": Ratio(extra, n),
         "kinds": list_few(seen, 2),
-        "times": count_rows(times),
+        "times": count_rows(times, rows),
         "truth_times": sum(by_category.values(), Moments()),
         **{f"{name}_truth_times": moments for name, moments in by_category.items()},
-        "moves": count_moves(pair, moves),
+        "moves": count_moves(pair, moves, n_moves),
         **{f"moves_{size}": Ratio(hits, n_moves) for size, hits in zip(PRECISIONS, agree.tolist(), strict=True)},
     }
     for at, name in enumerate(("keyboard", "buttons", "scrolls")):
         right, comparable, true = actions[3 * at : 3 * at + 3]
         states |= {name: Ratio(right, comparable), f"{name}_all": Ratio(right, true)}
     if in_order:
-        states |= _values_in_order(times[0], times[2], moves)
+        states |= _values_in_order(times[0, :rows], times[2, :rows], moves[:, :n_moves])
     return states
 
 

@@ -56,7 +56,7 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     bases, tables = list(map(_as_array, every)), [table for of in every[:2] for table in digits_tables(of)]
     arguments: list[Any] = [*columns, unusual, codec.unit_ns, *bases, codec.signed, *tables]
     arguments.append(lowest_terms(math.prod(codec.time_bases)))
-    simple, levels, wrong, times, moves = count_tokens(*arguments)
+    simple, levels, wrong, times, moves, rows, n_moves = count_tokens(*arguments)
     by_kind, sizes = wrong.swapaxes(1, 2), _sizes(codec)
     seen = by_kind.nonzero()
     listed = zip(*(column.tolist() for column in (*seen, by_kind[seen])), strict=True)
@@ -76,8 +76,8 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     return {
         "sums": pack(np.concatenate([simple, levels.ravel()])),
         "wrong_tokens": Joint.merge(wrong_tokens),
-        "times": count_rows(times),
-        "moves": count_moves(pair, moves) if as_given else count_rows(moves),
+        "times": count_rows(times, rows),
+        "moves": count_moves(pair, moves, n_moves) if as_given else count_rows(moves, n_moves),
     }
 
 
