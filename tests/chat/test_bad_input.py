@@ -108,29 +108,52 @@ HOSTILE = {
 }
 
 
+# Sentences and tables that are read by themselves, however many there are.
+REPEATED = {
+    "two cities": "Helsinki has 15°C and Paris rain. ",
+    "days": "Rain, and 15°C, on Monday. ",
+    "other days": "Monday is 15°C, otherwise rain. ",
+    "respectively": "Helsinki and Paris have 15°C and 16°C respectively. ",
+    "tables of places": "| Helsinki | Paris |\n|---|---|\n| 15°C | 16°C |\n\n",
+    "tables of days": "| Day | Monday | Tuesday |\n|---|---|---|\n| High | 15°C | 16°C |\n\n",
+    "corrections": "It is 15°C. I take that back. ",
+    "former figures": "It is down from 15°C in Helsinki. ",
+}
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.slow(seconds=0.7)
 def test_time_is_linear_in_the_length_of_the_answer(kind: str) -> None:
     unit = HOSTILE[kind]
-    truth = {"current": {"city": "Helsinki", "temperature": 15, "main_condition": "rain"}}
-
-    def seconds(length: int) -> float:
-        text = (unit * (length // len(unit) + 1))[:length]
-        start = time.process_time()
-        evaluator().evaluate_response(
-            "is it 15°C in Helsinki tomorrow?",
-            text,
-            "agent",
-            truth,
-            [{"user": "is it", "assistant": text[:9000]}],
-            {"dislikes_rain": True},
-        )
-        return time.process_time() - start
-
-    seconds(1000)
-    small, large = min(seconds(10_000) for _ in range(2)), seconds(80_000)
+    _seconds(unit, 1000)
+    small, large = min(_seconds(unit, 10_000) for _ in range(2)), _seconds(unit, 80_000)
     # Eight times the length; quadratic time would take 64 times as long.
     assert large < 30 * small + 0.05, f"{small:.3f} s, then {large:.3f} s"
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+@pytest.mark.slow(seconds=0.7)
+def test_time_is_linear_in_the_number_of_sentences(kind: str) -> None:
+    unit = REPEATED[kind]
+    _seconds(unit, 1000)
+    small, large = min(_seconds(unit, 10_000) for _ in range(2)), _seconds(unit, 320_000)
+    # 32 times the length; quadratic time in a tenth of the work would take more than 100 times as long.
+    assert large < 64 * small + 0.05, f"{small:.3f} s, then {large:.3f} s"
+
+
+def _seconds(unit: str, length: int) -> float:
+    """CPU time that an answer takes which repeats a unit up to a length."""
+    text = (unit * (length // len(unit) + 1))[:length]
+    start = time.process_time()
+    evaluator().evaluate_response(
+        "is it 15°C in Helsinki tomorrow?",
+        text,
+        "agent",
+        {"current": {"city": "Helsinki", "temperature": 15, "main_condition": "rain"}},
+        [{"user": "is it", "assistant": text[:9000]}],
+        {"dislikes_rain": True},
+    )
+    return time.process_time() - start
 
 
 @pytest.mark.slow

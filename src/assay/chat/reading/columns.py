@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.chat.reading.lexicon import Unit
 from assay.chat.reading.numerals import DASHES, Number, NumeralReader, Numerals
+from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -92,12 +93,12 @@ def read_columns(reading: Reading, grammar: Numerals, roles: Sequence[str]) -> N
         named = [_roles(cell, by_kind) for cell in table.head]
         units = [_unit(reading.tokens, cell) for cell in table.head]
         for row in table.rows:
-            label = _roles(row[0], by_kind) if not _figures(reading, row[0]) else {}
+            label = {} if within(reading.quantities, *row[0]) else _roles(row[0], by_kind)
             for column, cell in enumerate(row[: len(table.head)]):
                 unit = units[column]
-                if unit is not None and not _figures(reading, cell):
+                if unit is not None and not within(reading.quantities, *cell):
                     _add(reading, grammar, cell, unit)
-                for figure in _figures(reading, cell):
+                for figure in within(reading.quantities, *cell):
                     role = named[column].get(figure.kind) or label.get(figure.kind)
                     if role is not None and figure.role == "actual":
                         figure.role = role
@@ -107,7 +108,7 @@ def _roles(cell: TableCell, by_kind: dict[str, list[Mention]]) -> dict[str, str]
     """The role that a heading names, by kind of quantity; "High / Low" names none."""
     found = {}
     for kind, mentions in by_kind.items():
-        named = {m.keys[0].rpartition(".")[2] for m in mentions if cell.first <= m.first < cell.stop} - _NOT_BY_COLUMN
+        named = {m.keys[0].rpartition(".")[2] for m in within(mentions, *cell)} - _NOT_BY_COLUMN
         if len(named) == 1:
             [found[kind]] = named
     return found
@@ -124,13 +125,6 @@ def _unit(tokens: Sequence[Token], cell: TableCell) -> Unit | None:
             if texts == unit.tokens and not unit.second:
                 return unit
     return None
-
-
-def _figures(reading: Reading, cell: TableCell) -> list[Quantity]:
-    figures = reading.quantities
-    at = bisect_left(figures, cell.first, key=lambda figure: figure.first)
-    stop = bisect_left(figures, cell.stop, key=lambda figure: figure.first)
-    return figures[at:stop]
 
 
 def _add(reading: Reading, grammar: Numerals, cell: TableCell, unit: Unit) -> None:
@@ -154,4 +148,4 @@ def _add(reading: Reading, grammar: Numerals, cell: TableCell, unit: Unit) -> No
     decimals = max(end.decimals for end in ends)
     start, end = reading.starts[first], reading.ends[last]
     figure = Quantity(start, end, first, last, unit.kind, unit, low, high, (written[0], written[1]), decimals)
-    reading.quantities.insert(bisect_left(reading.quantities, first, key=lambda known: known.first), figure)
+    reading.quantities.insert(bisect_left(reading.quantities, first, key=FIRST), figure)

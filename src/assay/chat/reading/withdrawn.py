@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import STOPS
 
@@ -41,11 +43,8 @@ def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
         _set_aside(reading, from_words)
     if from_words and len(reading.quantities) > 1:
         _withdraw_origins(reading, from_words)
-    end = -1
-    for correction in sorted(reading.all("correction"), key=lambda one: (one.first, -one.last)):
-        if correction.first > end:  # "sorry, I mean" has "I mean" within it, and corrects once
-            _withdraw_corrected(reading, correction)
-            end = correction.last
+    if "correction" in reading.lists:
+        _withdraw_corrected(reading)
 
 
 def _withdraw_disowned(reading: Reading) -> bool:
@@ -86,7 +85,7 @@ def _withdraw_former(reading: Reading) -> None:
         first = _sentences_back(reading, figure.first, 1)  # "It is €64. It was €80 last week."
         if reading.sentence(min(last + 1, len(reading.tokens) - 1)) in reading.sentences_with("former.now"):
             last = _sentences_on(reading, last, 1)  # "It retails at €80. It's on sale for €64."
-        alike = [one for one in reading.quantities if one.kind == figure.kind and first <= one.first <= last]
+        alike = [one for one in within(reading.quantities, first, last + 1) if one.kind == figure.kind]
         others = any(one.asserted for one in alike if one is not figure)
         if others or mention.keys[0] == "former.surely":
             _take_back(figure)
@@ -112,7 +111,7 @@ def _withdraw_rejected(reading: Reading) -> None:
     What others say is taken back only if the text then gives something of the same sort.
     """
     rejections = sorted([mention.first for mention in reading.all("rejected")])
-    said: list[Mention | Quantity] = [*reading.quantities, *reading.all("states")]
+    said = _claims(reading)
     for report in reading.all("reported"):
         at = bisect_right(rejections, report.last)
         if at == len(rejections) or rejections[at] > _sentences_on(reading, report.last, 1):
@@ -121,16 +120,15 @@ def _withdraw_rejected(reading: Reading) -> None:
         end = _sentences_on(reading, stop, _LATER)
         if _names_city(reading, report.last, stop) and _names_city(reading, stop, end):
             continue  # "According to the app it's 8 °C in Oslo, but it's 20 °C in Madrid."
-        given = {_sort(one) for one in said if stop < one.first <= end and one.asserted}
-        for one in said:
-            if report.last < one.first < stop and _sort(one) in given:
+        given = {_sort(one) for one in within(said, stop + 1, end + 1) if one.asserted}
+        for one in within(said, report.last + 1, stop):
+            if _sort(one) in given:
                 _take_back(one)
     for first, last in _quotations(reading):
         at = bisect_right(rejections, last)
         if at < len(rejections) and rejections[at] - last <= _NEAR:
-            for one in said:
-                if first < one.first < last:
-                    _take_back(one)
+            for one in within(said, first + 1, last):
+                _take_back(one)
 
 
 def _names_city(reading: Reading, first: int, stop: int) -> bool:
@@ -194,7 +192,8 @@ def _restore_regular(reading: Reading, on_terms: Quantity, last: int) -> None:
 
 def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:
     """The figure inside a mention ("von 80 € auf"), else the next one if it is close and no other number is between."""
-    for figure in reading.quantities:
+    at = bisect_right(reading.quantities, mention.first, key=FIRST)
+    for figure in reading.quantities[max(0, at - 1) : at + 1]:
         if mention.first <= figure.last and figure.first <= mention.last:
             return figure
         if figure.first > mention.last:
@@ -205,18 +204,25 @@ def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:
     return None
 
 
-def _withdraw_corrected(reading: Reading, correction: Mention) -> None:
+def _withdraw_corrected(reading: Reading) -> None:
+    said = _claims(reading)
+    end = -1
+    for correction in sorted(reading.all("correction"), key=lambda one: (one.first, -one.last)):
+        if correction.first > end:  # "sorry, I mean" has "I mean" within it, and corrects once
+            _correct(reading, correction, said)
+            end = correction.last
+
+
+def _correct(reading: Reading, correction: Mention, said: Sequence[Mention | Quantity]) -> None:
     """Take back what a correction corrects: in the nearest sentence before it that has something of the same sort.
 
     "No wait" takes back as many as it gives others, the last ones: of two cities, the second. "Scratch that" takes back
     all of the sort, or everything if it gives no others.
     """
-    said: list[Mention | Quantity] = [*reading.quantities, *reading.all("states")]
-    said.sort(key=lambda one: one.first)
     end = _sentences_on(reading, correction.last, _LATER)
-    given = Counter(_sort(one) for one in said if correction.last < one.first <= end and one.asserted)
+    given = Counter(_sort(one) for one in within(said, correction.last + 1, end + 1) if one.asserted)
     start = _sentences_back(reading, correction.first, _EARLIER)
-    before = [one for one in said if start <= one.first and one.last < correction.first and one.asserted]
+    before = [one for one in within(said, start, correction.first) if one.last < correction.first and one.asserted]
     takes_all = correction.keys[0] == "correction.retracted"
     for sort in given or ({_sort(one) for one in before} if takes_all else ()):
         alike = [one for one in before if _sort(one) == sort]
@@ -225,6 +231,11 @@ def _withdraw_corrected(reading: Reading, correction: Mention) -> None:
             nearest = [one for one in alike if reading.sentence(one.first) == sentence]
             for one in nearest if takes_all else nearest[-given[sort] :]:
                 _take_back(one)
+
+
+def _claims(reading: Reading) -> list[Mention | Quantity]:
+    """Figures and states, in the order of the text."""
+    return sorted([*reading.quantities, *reading.all("states")], key=FIRST)
 
 
 def _sort(said: Mention | Quantity) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from assay.chat.domains import Truth
 from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
+from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.context.sections import Sections, sections_by
@@ -183,7 +184,7 @@ class ResponseDays:
 
     def _is_of_other_days(self, index: int, first: int) -> bool:
         """Whether token `index` follows 'otherwise', and no day is named between: 'Monday is dry; otherwise rain'."""
-        said = [one.last for one in self._response.all("other_days") if first <= one.first <= one.last < index]
+        said = [one.last for one in within(self._response.all("other_days"), first, index) if one.last < index]
         return bool(said) and not self._is_named_in(said[-1] + 1, index)
 
     def _is_compared_with(self, day: Mention) -> bool:
@@ -199,7 +200,7 @@ class ResponseDays:
         days: dict[int, Mention] = {}
         for head, rows in tables(self._response):
             for column, cell in enumerate(head):
-                named = [one for one in self._mentions if cell.first <= one.first < cell.stop]
+                named = within(self._mentions, *cell)
                 cells = [row[column] for row in rows if column < len(row)] if len(named) == 1 and column else []
                 days.update((at, named[0]) for inner in cells for at in range(inner.first, inner.stop))
         return days
@@ -301,7 +302,7 @@ class ResponseDays:
         a clause follows that tells of the present ("up from 12 °C earlier; it's cloudy").
         """
         figures, first = self._response.quantities, time.last
-        at = bisect_left(figures, time.first, key=lambda figure: figure.first) - 1
+        at = bisect_left(figures, time.first, key=FIRST) - 1
         ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
         is_of_figure = at > 0 and figures[at].last + 1 == time.first
         if is_of_figure and tokens[figures[at].first - 1].text in self._reader.leading:
@@ -317,7 +318,7 @@ class ResponseDays:
         Figures of a list share the day: 'a high of 14 °C and a low of 6 °C tomorrow'.
         """
         figures = self._response.quantities
-        at = bisect_left(figures, day, key=lambda figure: figure.first) - 1
+        at = bisect_left(figures, day, key=FIRST) - 1
         if at < 1 or figures[at].last + 1 != day or figures[at - 1].first != index:
             return False
         between = self._response.tokens[figures[at - 1].last + 1 : figures[at].first]
@@ -326,7 +327,7 @@ class ResponseDays:
     def _is_of_next_state(self, index: int, start: int, time: Mention) -> bool:
         """Whether a later time is only that of a state added after token `index`: 'it's clear with rain tomorrow'."""
         tokens, states = self._response.tokens, self._response.all("states")
-        at = bisect_left(states, time.first, key=lambda state: state.first) - 1
+        at = bisect_left(states, time.first, key=FIRST) - 1
         if at < 0 or states[at].first <= index or not is_later(day_name(time)):
             return False
         if self._reader.adding.isdisjoint([token.text for token in tokens[index + 1 : states[at].first]]):
@@ -375,8 +376,9 @@ class ResponseDays:
         """
         ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
         before, after = bisect_left(ends, index), bisect_right(ends, index)
-        opened = next((at for at in range(before - 1, -1, -1) if tokens[ends[at]].text in "()"), None)
-        if opened is not None and ends[opened] >= first and tokens[ends[opened]].text == "(":
+        in_sentence = range(before - 1, bisect_left(ends, first) - 1, -1)
+        opened = next((at for at in in_sentence if tokens[ends[at]].text in "()"), None)
+        if opened is not None and tokens[ends[opened]].text == "(":
             # "A change (22 °C, storms) comes this evening": the clause is the one around the brackets.
             before, closed = opened, after
             while closed < len(ends) and tokens[ends[closed]].text != ")":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from assay.chat.domains import Domain, Truth
 from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place, main_name, words_of
+from assay.chat.reading.positions import within
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.scoring.context.products import ProductNames
@@ -41,6 +42,8 @@ class _Named:
     all: list[str]
     """The name of each."""
     names: frozenset[str]
+    assigned: Mapping[int, str]
+    """The one that a token is about because of a table's heading or a word such as 'respectively'."""
 
 
 class Subjects:
@@ -130,16 +133,12 @@ class Subjects:
         at = bisect_right(named.firsts, index) - 1
         if len(places) == 1 and at == 0:
             return named.all
-        if len(places) > 1 and "respective" in reading.lists:
-            own = respective(reading, places).get(index)
-            if own is not None:
-                return [own.name]
-        if len(places) > 1 and "|" in reading.text:
-            column = self._by_column(reading, places).get(index)
-            if column is not None:
-                return [column]
-        if len(places) > 1 and self._is_of_all(reading, index):
-            return []
+        if len(places) > 1:
+            assigned = named.assigned.get(index)
+            if assigned is not None:
+                return [assigned]
+            if self._is_of_all(reading, index):
+                return []
         first, last = reading.sentence(index)
         if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
             nearest = at + 1
@@ -156,19 +155,6 @@ class Subjects:
         around = places[max(0, nearest - 1) : nearest + 2]
         chosen = places[nearest]
         return [place.name for place in around if place is chosen or self._is_one_place(reading, place, chosen)]
-
-    def _by_column(self, reading: Reading, places: Sequence[Place]) -> dict[int, str]:
-        """The place of each token in a table with several columns that have places as headings."""
-        known: dict[int, str] | None = reading.memory.get("places by column")
-        if known is None:
-            known = reading.memory["places by column"] = {}
-            for head, rows in tables(reading):
-                named = [[one.name for one in places if cell.first <= one.first < cell.stop] for cell in head]
-                if sum(len(names) == 1 for names in named) > 1:
-                    for row in rows:
-                        for names, cell in zip(named, row, strict=False):
-                            known.update((at, name) for name in names[:1] for at in range(cell.first, cell.stop))
-        return known
 
     def _is_of_all(self, reading: Reading, index: int) -> bool:
         """Whether something is said of all places alike: 'both cities are cloudy'."""
@@ -198,7 +184,7 @@ class Subjects:
 
     def _is_one_place(self, reading: Reading, a: Place, b: Place) -> bool:
         """Whether two names stand for one place, as in 'Kallio, Helsinki'; not 'if it's hot in Rome, Oslo …'."""
-        left, right = sorted((a, b), key=lambda place: place.first)
+        left, right = (a, b) if a.first <= b.first else (b, a)
         if right.first != left.last + 2 or reading.tokens[left.last + 1].text != ",":
             return False
         first = reading.sentence(left.first)[0]
@@ -260,7 +246,8 @@ class Subjects:
     def _find_names(self, reading: Reading) -> _Named:
         places = self._find(reading)
         names = [place.name for place in places]
-        return _Named(places, [place.first for place in places], names, frozenset(names))
+        assigned = _assigned(reading, places) if len(places) > 1 else {}
+        return _Named(places, [place.first for place in places], names, frozenset(names), assigned)
 
     def _find(self, reading: Reading) -> list[Place]:
         if not self._suite_names and any(place.name in self.true_names for place in reading.places):
@@ -285,6 +272,26 @@ class Subjects:
             return self._suite_names
         known = self._suite_names.get(subject[0], ())
         return self._suite_names if subject in known else {**self._suite_names, subject[0]: [*known, subject]}
+
+
+def _assigned(reading: Reading, places: Sequence[Place]) -> dict[int, str]:
+    """The place of tokens in tables and in sentences with 'respectively'."""
+    found = _by_column(reading, places)
+    if "respective" in reading.lists:
+        found.update((at, place.name) for at, place in respective(reading, places).items())
+    return found
+
+
+def _by_column(reading: Reading, places: Sequence[Place]) -> dict[int, str]:
+    """The place of each token in a table with several columns that have places as headings."""
+    found: dict[int, str] = {}
+    for head, rows in tables(reading):
+        named = [[one.name for one in within(places, *cell)] for cell in head]
+        if sum(len(names) == 1 for names in named) > 1:
+            for row in rows:
+                for names, cell in zip(named, row, strict=False):
+                    found.update((at, name) for name in names[:1] for at in range(cell.first, cell.stop))
+    return found
 
 
 def is_one_of(names: Iterable[str], subjects: Iterable[str]) -> bool:
