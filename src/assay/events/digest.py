@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.events.stream import EventStream
 
@@ -67,6 +69,21 @@ def joined_digest(blocks: Sequence[bytes]) -> str:
     return hashlib.sha256(b"".join(blocks) if blocks else _Block().digest()).hexdigest()
 
 
+# For more bytes than this, `hashlib` releases the interpreter's lock. The columns of an episode are hashed in a few
+# microseconds, and getting the lock back from threads that score takes longer.
+_AT_ONCE = 2047
+# Columns of more bytes are hashed at once, while others work.
+_LONG = 1 << 17
+
+
+def _update(digest: hashlib._Hash, column: NDArray[Any]) -> None:
+    """Add the bytes of a contiguous column."""
+    raw = column.data.cast("B")
+    step = _AT_ONCE if len(raw) < _LONG else len(raw)
+    for start in range(0, len(raw), step):
+        digest.update(raw[start : start + step])
+
+
 class _Block:
     """Consecutive events, of which the first begins an episode."""
 
@@ -83,10 +100,10 @@ class _Block:
         if begin == end:
             return
         for name, digest in self._columns.items():
-            digest.update(np.ascontiguousarray(getattr(batch, name)[begin:end]).data)
+            _update(digest, np.ascontiguousarray(getattr(batch, name)[begin:end]))
         if batch.logprob is not None:
             self._knows_logprobs = True
-            self._logprobs.update(np.ascontiguousarray(batch.logprob[begin:end], np.float64).data)
+            _update(self._logprobs, np.ascontiguousarray(batch.logprob[begin:end], np.float64))
 
     def extend(self, name: tuple[str, str], length: int) -> None:
         """Add events to the run of an episode, by its name and stratum."""
