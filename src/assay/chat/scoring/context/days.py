@@ -14,7 +14,7 @@ from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Mention, Reader, Reading
-from assay.chat.scoring.context.respective import respective
+from assay.chat.scoring.context.respective import paired, respective
 from assay.chat.scoring.context.sections import Sections, sections_by
 from assay.chat.scoring.once import once
 
@@ -151,9 +151,9 @@ class ResponseDays:
         self._default = default
         self._known: dict[str, str] = {}
         self._has_table = "|" in response.text
-        self._has_respective = "respective" in response.lists
         self._mentions = [one for one in calendar.mentions(response) if not self._is_compared_with(one)]
         self._firsts = [mention.first for mention in self._mentions]
+        self._may_be_paired = len(self._mentions) > 1 and len(response.quantities) > 1
 
     def at(self, index: int) -> str | None:
         """The day that token `index` is about; the default if the response does not say.
@@ -168,10 +168,11 @@ class ResponseDays:
         if not self._mentions:
             return self._default
         column = self._by_column.get(index) if self._has_table else None
-        column = column or (self._respective.get(index) if self._has_respective else None)
+        column = column or (self._respective.get(index) if self._may_be_paired else None)
         if column is not None:
             return self._known_day(column.keys[0])
         if self._is_named_in(first, last):
+            index = self._restated(index)
             if "other_days" in self._response.lists and self._is_of_other_days(index, first):
                 return self._default if self._default in _SPANS else ANOTHER_DAY
             chosen = self._nearest(self._mentions, self._firsts, index, first, last)
@@ -181,6 +182,12 @@ class ResponseDays:
         if section is None and self._default is None:
             section = self._day_before(index)
         return self._default if section is None else self._known_day(section.keys[0])
+
+    def _restated(self, index: int) -> int:
+        """The figure that the one at token `index` repeats in brackets, if it does: '5 °C (41 °F)'."""
+        if index < 2 or self._response.tokens[index - 1].text != "(":
+            return index
+        return next((figure.first for figure in self._response.quantities if figure.last == index - 2), index)
 
     def _is_of_other_days(self, index: int, first: int) -> bool:
         """Whether token `index` follows 'otherwise', and no day is named between: 'Monday is dry; otherwise rain'."""
@@ -207,7 +214,8 @@ class ResponseDays:
 
     @once
     def _respective(self) -> dict[int, Mention]:
-        return respective(self._response, self._mentions)
+        pairs = paired(self._response, self._mentions, self._reader.and_words)
+        return {**pairs, **respective(self._response, self._mentions)}
 
     def is_one_day(self, first: int, last: int) -> bool:
         """Whether all of the sentence of tokens `first` to `last` is about one day: it names none, and no line does."""

@@ -144,7 +144,7 @@ class Subjects:
             nearest = at + 1
         elif at >= 0 and places[at].first >= first:
             nearest = at + 1 if at + 1 < len(places) and self._is_of_next_clause(reading, index, at, places) else at
-        elif at + 1 < len(places) and places[at + 1].first <= last:
+        elif at + 1 < len(places) and places[at + 1].first <= last and not self._is_before(reading, index, at, places):
             nearest = at + 1
         elif at >= 0:
             nearest = at
@@ -181,6 +181,14 @@ class Subjects:
             return False
         contrasts = any(token.text in self._openers for token in tokens[first:index])
         return contrasts and not any(token.text in self._than for token in tokens[index + 1 : after.first])
+
+    def _is_before(self, reading: Reading, index: int, at: int, places: Sequence[Place]) -> bool:
+        """Whether the place of the sentence before is meant: 'Seattle. It's raining there, while Bonn is dry.'"""
+        if at < 0:
+            return False
+        between = reading.tokens[index + 1 : places[at + 1].first]
+        is_close = reading.sentence(places[at].first)[1] + 1 == reading.sentence(index)[0]
+        return is_close and any(token.text in self._openers for token in between)
 
     def _is_one_place(self, reading: Reading, a: Place, b: Place) -> bool:
         """Whether two names stand for one place, as in 'Kallio, Helsinki'; not 'if it's hot in Rome, Oslo …'."""

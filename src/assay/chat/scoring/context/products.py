@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, Token
@@ -76,6 +77,8 @@ class ProductNames:
         named = self._named_products(reading, taken)
         if "\n" in reading.text:
             named += self._listed_products(reading, {place.first for place in known})
+        if "|" in reading.text:
+            named += self._headed_products(reading, {place.first for place in known})
         taken.update(at for place in named for at in range(place.first, place.last + 1))
         return [*named, *self._products_of_noun(reading, taken)]
 
@@ -143,6 +146,21 @@ class ProductNames:
             for place in found
             if place.first not in known and (is_list or "others" in reading.lists or place.name.split()[-1] == noun)
         ]
+
+    def _headed_products(self, reading: Reading, known: set[int]) -> list[Place]:
+        """Other products that head the columns of a table, beside one whose first token is of `known`."""
+        tokens, found = reading.tokens, []
+        for head, _ in tables(reading):
+            if not any(cell.first <= at < cell.stop for cell in head for at in known):
+                continue
+            for cell in head:
+                label = [at for at in range(cell.first, cell.stop) if tokens[at].kind == "word"]
+                if len(label) < _SHORTEST_NAME or not known.isdisjoint(label):
+                    continue
+                if all(tokens[at].capital and self._tells_apart(tokens[at]) for at in label):
+                    name = " ".join(tokens[at].folded for at in label)
+                    found.append(Place(reading.starts[label[0]], reading.ends[label[-1]], label[0], label[-1], name))
+        return found
 
     def _products_of_noun(self, reading: Reading, taken: set[int]) -> list[Place]:
         """Products with the same noun: the one that the truth's name ends with or, in some languages, begins with."""

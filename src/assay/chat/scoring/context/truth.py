@@ -47,7 +47,32 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     """The figures of an answer that the truth can check, with the facts to compare each with."""
     if not context.truth.facts:
         return []
-    return [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
+    found = [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
+    if len(found) < 2 or context.domain.uses_places:
+        return found
+    response = context.response
+    of_truth = [place for place in context.subjects.mentions(response) if context.subjects.is_true_name([place.name])]
+    named = {response.sentence(place.first) for place in of_truth}
+    families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
+    return [(claim, facts) for claim, facts in found if not _is_of_another(context, claim, named, families)]
+
+
+def _is_of_another(
+    context: ScoringContext, claim: FigureClaim, named: set[tuple[int, int]], families: set[str | None]
+) -> bool:
+    """Whether a price is that of something else: 'The Kids Bike is €199. Our helmets start at €29.90.'
+
+    So it is if the answer gives one in a sentence that names the product, and this one's sentence names something else
+    before it, and neither the product nor a word that stands for it.
+    """
+    family, response, first = context.kind(claim.what).family, context.response, claim.said.first
+    sentence = response.sentence(first)
+    if family is None or family not in families or sentence in named:
+        return False
+    before = response.tokens[sentence[0] : first]
+    if any(token.text in context.reader.anaphors for token in response.tokens[sentence[0] : sentence[1] + 1]):
+        return False
+    return any(token.kind == "word" and token.text not in context.reader.small_words for token in before)
 
 
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
