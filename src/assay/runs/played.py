@@ -61,22 +61,25 @@ async def play_stored(
             begun(run.id)
         done = recorder.done(experiment.turns)
         # A run that was killed could not say what it had spent; what its answers cost is the least.
-        known = sum((answer.record.cost or 0.0) for answer in recorder.answers() if answer.record is not None)
+        before = recorder.answers()
+        known = sum(answer.record.cost_with_user or 0.0 for answer in before if answer.record is not None)
         spent = max(known, float(run.settings.get("spent") or 0.0))
         try:
-            ended = await playing.play(recorder, done=done, experience=measured, progress=progress, spent=spent)
+            ended = await playing.play(
+                recorder, done=done, experience=measured, progress=progress, spent=spent, played=before
+            )
         except asyncio.CancelledError:
             recorder.flush()
+            _keep_spent(store, run, experiment, playing)
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
             ) from None
         except Exception:
             with suppress(AssayError):  # what failed first is reported
                 recorder.flush()
+                _keep_spent(store, run, experiment, playing)
             raise
-        if ended.spent is not None:
-            run = replace(run, settings={**run.settings, "budget": experiment.budget, "spent": ended.spent})
-            store.change_settings(run.id, run.settings)
+        run = _keep_spent(store, run, experiment, playing)
         if ended.streamed_times:
             told = {agent: times.to_json() for agent, times in ended.streamed_times.items()}
             notes = [*run.settings["notes"], *streamed_note(ended.streamed_times)]
@@ -95,6 +98,15 @@ async def play_stored(
                 meanwhile(result)
             finishing.result()
     return result
+
+
+def _keep_spent(store: Store | StoreProcess, run: Run, experiment: Experiment, playing: Playing) -> Run:
+    """The run with what it has spent of its budget, which is stored; without a budget, the run as it was."""
+    if playing.spent is None:
+        return run
+    run = replace(run, settings={**run.settings, "budget": experiment.budget, "spent": playing.spent})
+    store.change_settings(run.id, run.settings)
+    return run
 
 
 def _result(

@@ -19,9 +19,11 @@ from assay.chat.running.hosts.host import LocalHost
 from assay.chat.running.runner import Runner
 from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.trials import Pace
-from assay.errors import UsageError
+from assay.errors import RunInterruptedError, UsageError
 from assay.runs.planning import plan_experiment
 from assay.runs.results import Incomplete
+from assay.runs.starting import start_run
+from assay.store import open_store
 
 PRICE = ModelPrice(input=1.0, output=2.0)
 TURN = (1000 * 1.0 + 500 * 2.0) / 1e6
@@ -179,6 +181,53 @@ def test_a_budget_leaves_a_run_incomplete_that_a_larger_one_completes(
     # Each start warms the agent up with two turns, which cost money too.
     assert whole.run.settings["spent"] == pytest.approx((60 + 2 * 2) * TURN)
     assert whole.run.settings["budget"] == 1.0
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_keeps_what_it_has_spent_and_what_turns_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("counting_agent.py").write_text(AGENT, encoding="utf-8")
+    agents, store = tmp_path / "agents.yaml", str(tmp_path / "runs.db")
+    agents.write_text(AGENTS, encoding="utf-8")
+    # By its limits, what warms an agent up may cost nearly all of the budget, and the whole run costs less than half.
+    chosen = {"limit": 6, "kinds": ["current"], "repeat": 3, "pace": Pace()}
+    experiment = plan_experiment("weather", str(agents), budget=0.1, **chosen)  # type: ignore[arg-type]
+    limits = experiment.environment.limits
+    warm_up = 2 * limits.model_calls * (4000 * 1.0 + limits.max_tokens * 2.0) / 1e6
+
+    async def interrupted() -> None:
+        def stop(state: Progress) -> None:
+            if state.done == 9:
+                work.cancel()
+
+        work = asyncio.create_task(start_run(experiment, store=store, name="money", progress=stop))
+        with pytest.raises(RunInterruptedError):
+            await work
+
+    asyncio.run(interrupted())
+    with open_store(store) as opened:
+        [left] = opened.list()
+        answers = opened.answers(left.run.id)
+    spent = left.run.settings["spent"]
+    assert len(answers) >= 9
+    assert spent >= (len(answers) + 2) * TURN - 1e-9
+    assert spent + warm_up > 0.1
+    whole = assay.chat.run(resume=left.run.id, store=store)
+    assert whole.incomplete is None
+    assert len(whole.answers) == 18
+    assert whole.run is not None
+    assert whole.run.settings["spent"] == pytest.approx(spent + (18 - len(answers) + 2) * TURN)
+
+
+def test_a_budget_that_goes_on_reserves_by_what_turns_have_cost() -> None:
+    budget = Budget(1.0, price_of={"a": PRICE}.get, limits=LIMITS)
+    assert budget.turns_cost("a", 0, 2) == pytest.approx(2 * (4000 * 1.0 + 500 * 2.0) / 1e6)
+    budget.learn("a", 0, TURN)
+    budget.learn("a", 0, TURN / 2)
+    assert budget.turns_cost("a", 0, 1) == pytest.approx(2 * TURN)
+    assert budget.spent == 0.0
 
 
 @pytest.mark.parametrize(

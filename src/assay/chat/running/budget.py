@@ -90,14 +90,18 @@ class Budget:
 
     def charge(self, key: AnswerKey, at: int, cost: float | None) -> None:
         """Count a turn that was played. A turn of unknown cost counts as much as is reserved for it."""
-        agent = key[0]
         if cost is None:
-            cost = self.turns_cost(agent, at, at + 1)
-        elif cost >= self._worst.get(agent, (0.0, 0))[0]:
-            self._worst[agent] = (cost, at)
+            cost = self.turns_cost(key[0], at, at + 1)
+        else:
+            self.learn(key[0], at, cost)
         self.spent += cost
         if key in self._reserved:
             self._reserved[key] = max(self._reserved[key] - cost, 0.0)
+
+    def learn(self, agent: str, at: int, cost: float) -> None:
+        """Reserve by what a turn of an agent cost, at a place in its conversation, and not by its limits any more."""
+        if cost >= self._worst.get(agent, (0.0, 0))[0]:
+            self._worst[agent] = (cost, at)
 
     def ends(self, key: AnswerKey, at: int, turns: int) -> Shortfall | None:
         """Whether a conversation must end after turn `at`, because its turns cost more than was reserved.

@@ -6,7 +6,7 @@ It does not use the store: finished turns go to a `Sink`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from assay.chat.agents import Setup
     from assay.chat.running.environment import Services
     from assay.chat.running.experiment import Experiences, Experiment
-    from assay.chat.scoring.answers import AnswerKey
+    from assay.chat.scoring.answers import Answer, AnswerKey
     from assay.engines.ray import RayEngine
 
 
@@ -58,8 +58,14 @@ class Playing:
         self._hosts: dict[str, Host] = {}
         self._services: Services | None = None
         self._ordered = AgentsFirst(experiment.baseline_names)
+        self._budget: Budget | None = None
         self._meanwhile: asyncio.Task[None] | None = None
         """Plays the baselines while agents are played."""
+
+    @property
+    def spent(self) -> float | None:
+        """US dollars that a run with a budget has spent so far, with what was played before anything was measured."""
+        return None if self._budget is None else self._budget.spent
 
     async def __aenter__(self) -> Self:
         cluster = self._cluster
@@ -98,19 +104,24 @@ class Playing:
         experience: Experiences | None = None,
         progress: Callable[[Progress], None] | None = None,
         spent: float = 0.0,
+        played: Iterable[Answer] = (),
     ) -> Progress:
         """Play every conversation that is not `done`; each finished turn goes to `sink` at once.
 
-        `spent` is what was spent before, if a run with a budget is continued.
+        If a run with a budget is continued, `spent` is what was spent before, and `played` are its answers, by which is
+        known what a turn may cost.
         """
         await self.prepare(done)
         assert self._scorer is not None
         assert self._services is not None
         of = self._experiment
         prices = of.agent_prices
-        budget = None
         if of.budget is not None:
-            budget = Budget(of.budget, spent=spent, price_of=prices.get, limits=of.environment.limits)
+            self._budget = Budget(of.budget, spent=spent, price_of=prices.get, limits=of.environment.limits)
+            for answer in played:
+                cost = None if answer.record is None else answer.record.cost_with_user
+                if cost is not None:
+                    self._budget.learn(answer.agent, answer.turn, cost)
         runner = Runner(
             of.suite,
             self._hosts,
@@ -124,7 +135,7 @@ class Playing:
             is_made_up=of.environment.is_made_up,
             model_call_limit=of.environment.limits.model_calls,
             prices=prices,
-            budget=budget,
+            budget=self._budget,
             calls=self._services.calls,
             user_model=of.environment.model_of_user,
             user_price=of.prices.get(of.environment.user_model or ""),
@@ -137,7 +148,7 @@ class Playing:
             sink = self._ordered
         try:
             ended = await runner.run(sink, done=done, progress=progress)
-            ended.spent = None if budget is None else budget.spent
+            ended.spent = self.spent
             if is_measured(of) and ended.stopped is None:
                 ended.streamed_times = await self._streamed_times()
             # Processes take a while to end: meanwhile baselines are played, and then the results are put together.

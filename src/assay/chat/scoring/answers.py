@@ -124,6 +124,11 @@ class Record(BaseModel):
     """What the agent's process logged meanwhile, in conversations with a quirk: warnings and errors."""
 
     @property
+    def cost_with_user(self) -> float | None:
+        """US dollars for the turn, with a model that plays its user, if one does."""
+        return self.cost if self.cost is None or self.user_cost is None else self.cost + self.user_cost
+
+    @property
     def knows_tool_calls(self) -> bool:
         """Whether spans or the agent itself say which tools were called; an endpoint may report none of its calls."""
         return self.model is not None or self.own_tool_calls is not None
