@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -322,3 +323,20 @@ def test_a_mistyped_path_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
     assert not missing.exists()
     open_store(missing).close()
     open_store(f"sqlite:///{missing}", create=False).close()
+
+
+def test_a_run_is_being_filled_while_any_process_has_locked_it(store: Store, address: str) -> None:
+    run = some_run("mine")
+    store.begin(run)
+    assert not store.is_being_filled(run.id)
+    with open_store(address) as other:
+        with other.locked(run.id):
+            assert store.is_being_filled(run.id)
+            assert other.is_being_filled(run.id)
+            assert not store.is_being_filled("another")
+        deadline = time.monotonic() + 10  # PostgreSQL frees it once it has noticed that the connection is gone
+        while store.is_being_filled(run.id) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not store.is_being_filled(run.id)
+        with store.locked(run.id):  # to look for a lock does not take it
+            pass

@@ -5,7 +5,6 @@ Everything that the two do differently is here and in `migrations`. This module 
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -25,6 +24,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlc
 from assay.errors import StoreError, UsageError, missing_extra
 from assay.outputs import PRIVATE_FOLDER, private_file
 from assay.redaction import HIDDEN, redacted
+from assay.store.locks import HELD, is_locked_file, lock_file, locked_file, number_of
 from assay.store.migrations import SCHEMA_VERSION, found_version, migrate
 
 BUSY_SECONDS = 30.0
@@ -171,7 +171,7 @@ class Database:
         """A lock across processes, released at the end or if this process dies. Yields whether it was free."""
         if self.path is None:
             with self._translated_errors(), self._engine.connect() as connection:
-                number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
+                number = number_of(name)
                 free = connection.execute(text("SELECT pg_try_advisory_lock(:number)"), {"number": number}).scalar()
                 connection.commit()  # the lock belongs to the session; an open transaction would block others
                 try:
@@ -180,8 +180,15 @@ class Database:
                     # Not returned to the pool, where the session and its lock would stay.
                     connection.invalidate()
         else:
-            with _locked_file(self.path.with_name(f"{self.path.name}.{name}.lock")) as free:
+            with locked_file(lock_file(self.path, name)) as free:
                 yield free
+
+    def is_locked(self, name: str) -> bool:
+        """Whether some process holds a lock; False on systems without locks for files."""
+        if self.path is not None:
+            return is_locked_file(lock_file(self.path, name))
+        with self._translated_errors(), self._engine.connect() as connection:
+            return bool(connection.execute(text(HELD), {"number": number_of(name)}).scalar())
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
@@ -206,30 +213,6 @@ class Database:
                 raise
             what, hint = _meaning(error)
             raise StoreError(what, where=self.label, hint=hint) from error
-
-
-@contextmanager
-def _locked_file(path: Path) -> Iterator[bool]:
-    """A lock file that one process at a time can hold; yields whether this one does. Its holder deletes it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: users must not resume a run twice at the same time
-        yield True
-        return
-    try:
-        file = os.fdopen(private_file(str(path), os.O_CREAT | os.O_WRONLY), "w")
-    except OSError as error:
-        raise StoreError(f"the file cannot be locked: {error.strerror}", where=str(path)) from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)
 
 
 def _sqlite(path: Path) -> Engine:

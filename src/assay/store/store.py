@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Self
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -42,10 +42,8 @@ class StoredRun:
 
 
 Listing = list[StoredRun]
-_BELONGING = (
-    *(schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags),
-    *(schema.summaries, schema.reviews),
-)
+_PARTS = (schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags)
+_BELONGING = (*_PARTS, schema.summaries, schema.reviews)
 _Rows = list[dict[str, Any]]
 
 
@@ -56,6 +54,8 @@ class Store:
         self._database = Database(address)
         self.one_reading = self._database.one_reading
         """Lets a thread read one state of the store in all that it reads meanwhile."""
+        self.is_being_filled = self._database.is_locked
+        """Whether some process has `locked` a run, by its id."""
 
     @property
     def address(self) -> str:
@@ -68,7 +68,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     # --- writing ----------------------------------------------------------------------------------------------------

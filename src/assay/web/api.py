@@ -67,7 +67,8 @@ def _progress(site: Site, request: Request) -> dict[str, Any]:
     """How far a run has come."""
     entry = site.store.describe(request.path_params["run"])
     done, total = progress_of(site.store, entry.run.id)
-    return {"complete": entry.complete, "done": done, "total": total}
+    is_in_progress = not entry.complete and site.is_in_progress(entry.run.id)
+    return {"complete": entry.complete, "in_progress": is_in_progress, "done": done, "total": total}
 
 
 def _export(site: Site, request: Request) -> dict[str, Any]:
@@ -150,10 +151,10 @@ OPERATIONS = (
     ),
     Operation(
         "/api/runs/{run}/progress",
-        "How many trials of a run are stored, and how many are planned",
+        "How many trials of a run are stored, how many are planned, and whether it is being played",
         _progress,
         {},
-        object_with(complete={"type": "boolean"}, done=COUNT, total=COUNT),
+        object_with(complete={"type": "boolean"}, in_progress={"type": "boolean"}, done=COUNT, total=COUNT),
     ),
     Operation("/api/runs/{run}/export", "Everything about a complete run", _export, {}, ANYTHING),
     Operation(

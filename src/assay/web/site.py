@@ -95,6 +95,10 @@ class Site:
         """The runs that were started from the page."""
         return StartedRuns(self.store)
 
+    def is_in_progress(self, run_id: str) -> bool:
+        """Whether an unfinished run is being played, by this server or by any other process."""
+        return run_id in self.started.under_way or self.store.is_being_filled(run_id)
+
     @cached_property
     def threads(self) -> CapacityLimiter:
         """Limits how many pages are rendered at a time."""

@@ -36,9 +36,10 @@
     if (found.complete) { location.reload(); return; }
     const bar = place.querySelector("progress");
     if (bar) { bar.max = found.total; bar.value = found.done; }
+    const state = found.in_progress ? "in progress" : "unfinished";
     place.querySelector("span").textContent = found.total
-      ? `${place.dataset.state}: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} trials`
-      : place.dataset.state;
+      ? `${state}: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} trials`
+      : state;
   }
 
   // Verdicts of a history, one after the other, from the top.
