@@ -64,7 +64,7 @@ def seldom_collected() -> Iterator[None]:
     """Garbage is seldom looked for: arrays and answers are many objects without cycles, and modules stay."""
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(1_000_000, 50, 100)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The states behind `nll` and `calibration_error` of `assay@1`: how probable the model thought events were.
+"""The states and tables behind `nll` and `calibration_error` of `assay@1`: how probable the model thought events were.
 
 An event's probability is the product of its tokens', each given the true ones before it. Its negative logarithm for
 the true event is the loss of the log-likelihood; for the predicted event it is the model's confidence, which should be
@@ -7,10 +7,14 @@ right as often as it says. Files and training loops use the same functions, so t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from assay.events.actions import states
+from assay.events.actions.states import StateRows
 from assay.events.stream import EventStream, Kind
+from assay.events.tally import Tally
 from assay.types import Floats, State
 
 TENTHS = 10
@@ -54,3 +58,37 @@ def calibration_states(
     if true_logprob is not None or found:
         found[states.LIKELIHOOD] = states.pack(likelihood.tolist())
     return found
+
+
+def confidence_sums(tally: Tally) -> Floats:
+    """Of each episode by tenth of confidence: predictions, over-confidence, losses; shape (episodes, 3 · TENTHS)."""
+    return StateRows.of(tally, states.CONFIDENCE).sums(states.Table(0, (3 * TENTHS,)))
+
+
+def likelihood_sums(tally: Tally) -> Floats:
+    """Of each episode: right predictions by tenth of confidence, and events and losses by kind; shape (episodes, …)."""
+    return StateRows.of(tally, states.LIKELIHOOD).sums(states.Table(0, (TENTHS + 2 * len(states.LIKELIHOOD_KINDS),)))
+
+
+def calibration_table(tally: Tally) -> list[dict[str, float | None]]:
+    """For each tenth of confidence that occurs: predictions, mean confidence, share correct, and more.
+
+    `nll` is the mean loss of the true events there; None if their probabilities are unknown.
+    """
+    total, hits = confidence_sums(tally).sum(axis=0), likelihood_sums(tally).sum(axis=0)
+    knows_losses = bool(hits[10::2].any() or total[20:].any())
+    rows: list[dict[str, float | None]] = []
+    for at in np.flatnonzero(total[:10]).tolist():
+        n, over = float(total[at]), float(total[10 + at] / _UNIT / total[at])
+        right = float(hits[at] / n)
+        row = {"from": at / 10, "to": (at + 1) / 10, "n": n, "confidence": right + over, "right": right}
+        nll = float(total[20 + at] / _UNIT / n) if knows_losses else None
+        rows.append({**row, "over_confidence": over, "nll": nll})
+    return rows
+
+
+def likelihood_table(tally: Tally) -> list[dict[str, Any]]:
+    """The loss of true events by kind, for kinds of which probabilities are known."""
+    total = likelihood_sums(tally).sum(axis=0)
+    pairs = zip(states.LIKELIHOOD_KINDS, total[10::2].tolist(), total[11::2].tolist(), strict=True)
+    return [{"kind": kind, "n": int(n), "nll": loss / _UNIT / n} for kind, n, loss in pairs if n]

@@ -12,6 +12,7 @@ import numpy as np
 
 from assay.events.actions import formulas, lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
+from assay.events.actions.calibration import confidence_sums, likelihood_sums
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
 from assay.events.actions.skill import skill_over_best
 from assay.events.actions.states import TOLERANCES_MS, ChosenRows, StateRows
@@ -34,7 +35,6 @@ from assay.stats import (
 )
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
 
-_LIKELIHOODS = 10 + 2 * len(states.LIKELIHOOD_KINDS)
 # The share of positions at which a model that gives its input back at other times does so.
 _ECHO = 0.8
 # F1 from which on most actions match.
@@ -392,9 +392,8 @@ class ActionFigures:
         return len(BASELINES) + (self.teacher_forced or self.copies)
 
     def calibration(self) -> dict[str, Estimate]:
-        table, losses = self._packed(states.CONFIDENCE, 30), self._packed(states.LIKELIHOOD, _LIKELIHOODS)
+        table, losses = confidence_sums(self.tally), likelihood_sums(self.tally)
         if not losses.any():  # stored before losses were kept by kind
-            losses = np.zeros((len(table), _LIKELIHOODS))
             losses[:, 10], losses[:, 11] = table[:, :10].sum(axis=1), table[:, 20:].sum(axis=1)
             losses *= table[:, 20:].any()
         confident, likely = int(table[:, :10].sum()), int(losses[:, 10::2].sum())
@@ -404,33 +403,6 @@ class ActionFigures:
                 table, formulas.calibration_error, confident, scale=SHARE, sizes=table[:, :10].sum(axis=1)
             ),
         }
-
-    def _packed(self, name: str, size: int) -> Floats:
-        """The packed sums of each episode, shape (episodes, size)."""
-        return StateRows.of(self.tally, name).sums(states.Table(0, (size,)))
-
-    def calibration_table(self) -> list[dict[str, float | None]]:
-        """For each tenth of confidence that occurs: predictions, mean confidence, share correct, and more.
-
-        `nll` is the mean loss of the true events there; None if their probabilities are unknown.
-        """
-        total = self._packed(states.CONFIDENCE, 30).sum(axis=0)
-        hits = self._packed(states.LIKELIHOOD, _LIKELIHOODS).sum(axis=0)
-        knows_losses = bool(hits[10::2].any() or total[20:].any())
-        rows: list[dict[str, float | None]] = []
-        for at in np.flatnonzero(total[:10]).tolist():
-            n, over = float(total[at]), float(total[10 + at] / 1e9 / total[at])
-            right = float(hits[at] / n)
-            row = {"from": at / 10, "to": (at + 1) / 10, "n": n, "confidence": right + over, "right": right}
-            nll = float(total[20 + at] / 1e9 / n) if knows_losses else None
-            rows.append({**row, "over_confidence": over, "nll": nll})
-        return rows
-
-    def likelihood_table(self) -> list[dict[str, Any]]:
-        """The loss of true events by kind, for kinds of which probabilities are known."""
-        total = self._packed(states.LIKELIHOOD, _LIKELIHOODS).sum(axis=0)
-        pairs = zip(states.LIKELIHOOD_KINDS, total[10::2].tolist(), total[11::2].tolist(), strict=True)
-        return [{"kind": kind, "n": int(n), "nll": loss / 1e9 / n} for kind, n, loss in pairs if n]
 
 
 def _plain_count(n: int) -> Estimate:

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.events.actions import lag, positions, states
 from assay.events.actions.baselines import BASELINES, COPIED
+from assay.events.actions.calibration import calibration_table, likelihood_table
 from assay.events.actions.causes import find_causes
 from assay.events.actions.drift import shared_drift
 from assay.events.actions.estimates import ActionFigures
@@ -80,8 +81,8 @@ def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) ->
         "episodes": worst_episodes(figures),
         "moments": worst_moment_rows(figures),
         "paths": paths(figures),
-        "calibration": figures.calibration_table(),
-        "likelihood": figures.likelihood_table(),
+        "calibration": calibration_table(figures.tally),
+        "likelihood": likelihood_table(figures.tally),
     }
 
 
