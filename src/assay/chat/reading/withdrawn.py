@@ -175,16 +175,17 @@ def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
             and len(aside) == 1
             and not any(one.kind == aside[0].kind for one in own if one not in aside)
         ):
-            _restore_regular(reading, aside[0], last)
+            _restore_regular(reading, aside[0], (first, last))
         for figure in aside:
             if any(one.kind == figure.kind and one not in aside for one in own):
                 figure.role = "other"
 
 
-def _restore_regular(reading: Reading, on_terms: Quantity, last: int) -> None:
+def _restore_regular(reading: Reading, on_terms: Quantity, sentence: tuple[int, int]) -> None:
     """Claim the price that one on terms replaces, if it is the only other: 'students pay €54 instead of €60'."""
     for one in reading.quantities:
-        if on_terms.last < one.first <= last and one.kind == on_terms.kind and one.role not in _NOT_OF_SUBJECT:
+        is_other = sentence[0] <= one.first <= sentence[1] and one is not on_terms
+        if is_other and one.kind == on_terms.kind and one.role not in _NOT_OF_SUBJECT:
             one.asserted, one.refuted, one.denied = True, False, False
             on_terms.role = "other"
             return

@@ -186,9 +186,12 @@ class Subjects:
         """Whether the place of the sentence before is meant: 'Seattle. It's raining there, while Bonn is dry.'"""
         if at < 0:
             return False
-        between = reading.tokens[index + 1 : places[at + 1].first]
-        is_close = reading.sentence(places[at].first)[1] + 1 == reading.sentence(index)[0]
-        return is_close and any(token.text in self._openers for token in between)
+        tokens, (first, _) = reading.tokens, reading.sentence(index)
+        if reading.sentence(places[at].first)[1] + 1 != first:
+            return False
+        if not self._domain.uses_places and any(token.text in self._reader.anaphors for token in tokens[first:index]):
+            return True  # "It's in stock, and the Breeze Jacket is €99."
+        return any(token.text in self._openers for token in tokens[index + 1 : places[at + 1].first])
 
     def _is_one_place(self, reading: Reading, a: Place, b: Place) -> bool:
         """Whether two names stand for one place, as in 'Kallio, Helsinki'; not 'if it's hot in Rome, Oslo …'."""

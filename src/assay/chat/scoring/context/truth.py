@@ -220,7 +220,7 @@ def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: boo
     """Whether something said of `day` answers the query."""
     if day is None or day in context.question.days:
         return True
-    if _asks_for_any_forecast(context):
+    if _asks_for_any_forecast(context) or (not context.question.days and None not in context.truth.states):
         return day not in PAST
     later = [asked for asked in context.question.days if is_later(asked)]
     if later:
