@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import date
 from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.reading.text import Reading
 from assay.chat.scoring.context.claims import StateClaim
 from assay.chat.scoring.kept import KeptByValue
 
@@ -86,13 +88,23 @@ def test_one_answer_to_several_questions_is_scored_as_if_it_were_to_each_alone()
         alone = []
         for at in range(len(ASKED)):
             evaluator = ChatbotEvaluator()
-            evaluator.reader._cached.cache_clear()  # what is kept with a reading is forgotten with it
+            evaluator.reader._cached_short.cache_clear()  # what is kept with a reading is forgotten with it
             alone.append(scored(at, answer))
         evaluator = ChatbotEvaluator()
         assert len({str(entries) for entries in alone}) > 4
         for first in range(len(ASKED)):
             for second in range(len(ASKED)):
                 assert [scored(first, answer), scored(second, answer)] == [alone[first], alone[second]]
+
+
+def test_few_answers_are_kept_for_later_turns() -> None:
+    """Each that is kept costs time: a garbage collection goes through all that was found in it."""
+    evaluator = ChatbotEvaluator()
+    answer = "It is 5 °C in Oslo with rain, so take an umbrella and a warm coat, and plan your day for layers, answer"
+    for at in range(200):
+        evaluator.evaluate_response("Weather in Oslo?", f"{answer} {at}.", "bot", TRUTH)
+    kept = [one for one in gc.get_objects() if isinstance(one, Reading) and one.text.startswith(answer)]
+    assert len(kept) < 70
 
 
 def test_what_an_answer_claims_is_kept_for_questions_about_the_same_truth_and_day() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.chat.reading.lexicon import compile_lexicon, read_language, shipped_languages
-from assay.chat.reading.text import Reader, Reading
+from assay.chat.reading.text import SHORT, Reader, Reading
 from assay.chat.reading.traits import IS_WORD, count, having
 from assay.errors import missing_extra
 
@@ -101,7 +101,7 @@ class Readers:
 
     def read(self, text: str, *, usual: str | None = None) -> Read:
         """The reading of a text in its own language; in `usual`, the conversation's, if the text does not show it."""
-        return self._cached(text, usual) if len(text) <= _ENOUGH else self._read(text, usual)
+        return self._cached(text, usual) if len(text) <= SHORT else self._read(text, usual)
 
     def _read(self, text: str, usual: str | None) -> Read:
         name = self.language(text)

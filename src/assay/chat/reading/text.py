@@ -26,7 +26,11 @@ from assay.chat.reading.traits import NOTABLE, having
 from assay.chat.reading.visible import visible_part
 from assay.chat.reading.withdrawn import withdraw
 
-# Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
+SHORT = 100
+"""Texts of at most this many characters come again: questions with every agent and trial, and refusals."""
+# How many readings of short texts are cached, and of longer ones, most of which are answers that come again only in the
+# next turn: garbage collections go through all that is cached. Readings of even longer texts are not cached.
+_MOST_SHORT, _MOST_LONG = 512, 64
 _LONGEST_CACHED = 4_000
 # The words that make a question one for yes or no are among this many tokens at its start: "Hi, is it …".
 _OPENING = 6
@@ -168,11 +172,14 @@ class Reader:
         self._dates = DateReader(lexicon.language)
         self._figures = FigureReader(lexicon)
         self._places = PlaceReader(lexicon.language) if use_places else None
-        self._cached = functools.lru_cache(maxsize=1024)(self._read)
+        self._cached_short = functools.lru_cache(maxsize=_MOST_SHORT)(self._read)
+        self._cached_long = functools.lru_cache(maxsize=_MOST_LONG)(self._read)
 
     def read(self, text: str) -> Reading:
-        """The reading of `text`; that of a short text is cached."""
-        return self._cached(text) if len(text) <= _LONGEST_CACHED else self._read(text)
+        """The reading of `text`; unless it is very long, that may be a cached one."""
+        if len(text) <= SHORT:
+            return self._cached_short(text)
+        return self._cached_long(text) if len(text) <= _LONGEST_CACHED else self._read(text)
 
     def read_figures_only(self, text: str) -> Reading:
         """The figures and names of a text in another language: no word of it is in a list."""
