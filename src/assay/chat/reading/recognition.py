@@ -46,8 +46,8 @@ _NO_LANGUAGE = "zxx"
 _LAST_LATIN = "\u024f"
 # Latin letters with marks, and the marks that open a Spanish sentence: a language has only some of them.
 _SIGNS = frozenset(map(chr, range(0xC0, 0x250))) | frozenset("¿¡")
-# Readings in a language without lists that are remembered.
-_CACHED = 1024
+# How many short texts are remembered with their language, and how many in a language without lists.
+_CACHED = 512
 _TEXT = attrgetter("text")
 
 
