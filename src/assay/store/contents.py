@@ -42,10 +42,11 @@ def add(
     """Add the tallies and answers that the run does not have yet. Returns how many tallies were new."""
     rows = [answer if isinstance(answer, EncodedAnswer) else EncodedAnswer.of(answer) for answer in answers]
     groups = _group_numbers(run.group_names, [*tallies, *(answer.agent for answer in rows)])
-    wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer.scenario) for answer in rows]
+    scenarios = {name: Case(name) for name in dict.fromkeys([answer.scenario for answer in rows])}
+    wanted = [case for by_case in tallies.values() for case in by_case] + list(scenarios.values())
     numbers, new_cases = _case_numbers(connection, run, dict.fromkeys(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
-    _add_answers(connection, run, rows, groups, numbers)
+    _add_answers(connection, run, rows, groups, {name: numbers[case] for name, case in scenarios.items()})
     connection.execute(
         update(schema.runs)
         .where(schema.runs.c.number == run.number)
@@ -121,7 +122,7 @@ def _add_answers(
     run: AnyRow,
     answers: Sequence[EncodedAnswer],
     groups: Mapping[str, int],
-    numbers: Mapping[Case, int],
+    numbers: Mapping[str, int],
 ) -> None:
     if not answers:
         return
@@ -130,7 +131,7 @@ def _add_answers(
     free = (connection.execute(select(func.max(turns.c.number)).where(of_run)).scalar() or 0) + 1
     held: set[tuple[int, int, int, int]] = set()
     if free > 1:
-        wanted = sorted({numbers[Case(answer.scenario)] for answer in answers})
+        wanted = sorted(numbers.values())
         for some in batches(wanted, LOOKED_UP_AT_ONCE):
             columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
             rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
@@ -139,7 +140,7 @@ def _add_answers(
         turn_rows: list[tuple[Any, ...]] = []
         score_rows: list[tuple[Any, ...]] = []
         for answer in batch:
-            key = (groups[answer.agent], numbers[Case(answer.scenario)], answer.repetition, answer.turn)
+            key = (groups[answer.agent], numbers[answer.scenario], answer.repetition, answer.turn)
             if key in held:
                 continue
             held.add(key)

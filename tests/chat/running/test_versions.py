@@ -37,10 +37,17 @@ def test_a_wrong_version_is_refused(text: str) -> None:
 
 def test_what_belongs_to_a_framework_follows_its_version() -> None:
     # An older or coming langgraph cannot be installed with the langchain that the extra asks for.
-    wanted = requirements_of(spec("langgraph==1.2.0a7"))
-    assert {"langgraph==1.2.0a7", "langchain", "langchain-openai", "langgraph-checkpoint-sqlite"} <= set(wanted)
-    assert "agent-framework-openai" in requirements_of(spec("agent-framework==1.0.0rc6"))
+    wanted = requirements_of(spec("langgraph==1.1.0"))
+    assert {"langgraph==1.1.0", "langchain", "langchain-openai", "langgraph-checkpoint-sqlite"} <= set(wanted)
+    assert "agent-framework-openai" in requirements_of(spec("agent-framework==./checkout"))
     assert "openai" in requirements_of(spec("openai-agents==0.24.0"))  # which needs another one than the extra
+
+
+def test_a_pre_release_may_have_pre_releases_of_what_belongs_to_it() -> None:
+    # There is no finished agent-framework-openai that fits an agent-framework-core before 1.0.
+    wanted = requirements_of(spec("agent-framework==1.0.0rc6"))
+    assert {"agent-framework-core==1.0.0rc6", "agent-framework-openai>=0.dev0", "openai"} <= set(wanted)
+    assert not any("dev0" in one for one in requirements_of(spec("agent-framework==1.23.0")))
 
 
 def test_the_framework_is_pinned_and_everything_common_is_as_the_extra_says() -> None:

@@ -28,6 +28,7 @@ from assay.redaction import redacted
 _ASSAY = "assay-agents"
 # What every agent needs, whatever its framework is; but the client of the model is the framework's own choice.
 _COMMON_EXTRA, _CLIENT = "agents", "openai"
+_ANY = ">=0.dev0"  # of any version, pre-releases among them
 _READY = "ready.json"
 _SECONDS_TO_INSTALL = 1800
 _LAST_WORDS = 500
@@ -38,10 +39,12 @@ def requirements_of(spec: AgentSpec) -> list[str]:
     """What is installed for an agent: the requirements of its extra, with its framework at the version.
 
     What the extra names beside the framework, and the client of the model, are installed in the newest version that
-    fits it: the extra's own bounds are those of the version that it names.
+    fits it: the extra's own bounds are those of the version that it names. A pre-release of the framework often goes
+    with pre-releases of what belongs to it, which installers take only if they are told that they may.
     """
     try:
         from packaging.requirements import Requirement
+        from packaging.version import InvalidVersion, Version
     except ImportError as error:
         raise missing_extra("packaging", "agents", "resolve versions") from error
     kind = AGENTS.get(spec.agent or "")
@@ -50,6 +53,10 @@ def requirements_of(spec: AgentSpec) -> list[str]:
         stated = [Requirement(text) for text in requires(_ASSAY) or ()]
     except PackageNotFoundError as error:
         raise UsageError("assay is not installed as a package, so its requirements are unknown") from error
+    try:
+        belonging = _ANY if Version(spec.version or "0").is_prerelease else ""
+    except InvalidVersion:  # the path of a checkout
+        belonging = ""
     common = {one.name for one in stated if one.marker is None or one.marker.evaluate({"extra": _COMMON_EXTRA})}
     found = []
     for one in stated:
@@ -57,9 +64,12 @@ def requirements_of(spec: AgentSpec) -> list[str]:
             continue
         extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
         if one.name == framework:
-            found.append(f"{one.name}{extras}{_pinned(spec.version or '')}")
+            chosen = _pinned(spec.version or "")
+        elif one.name in common:
+            chosen = "" if one.name == _CLIENT else str(one.specifier)
         else:
-            found.append(f"{one.name}{extras}{one.specifier if one.name in common - {_CLIENT} else ''}")
+            chosen = belonging
+        found.append(f"{one.name}{extras}{chosen}")
     return sorted(found)
 
 
