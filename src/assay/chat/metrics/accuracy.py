@@ -302,6 +302,7 @@ def _later_missing(context: ScoringContext) -> Finding | None:
         or [one for one in context.response.all("later") if context.response.sentence(one.first) in chances]
         or context.own([day for day in days if _is_told(day) or context.response.sentence(day.first) in chances])
         or dates_claimed(context)
+        or [claim for claim in context.figure_claims if claim.said.role in _FORECAST and claim.is_about_truth]
     )
     return None if addressed else Finding()
 

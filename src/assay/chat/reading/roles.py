@@ -232,12 +232,12 @@ class _Roles:
         at = quantity.last + 1
         in_brackets = at < len(self.tokens) and self.tokens[at].text == "("
         at += in_brackets
-        role, parting = by_first.get(at), _PARTING
+        role, parting = by_first.get(at), self.grammar.parting
         for token in self.tokens[at : at + _LINKS]:
             if role is not None or token.text not in self.grammar.links:
                 break
             at += 1
-            role, parting = by_first.get(at), self.grammar.parting
+            role = by_first.get(at)
         if role is not None and role.keys[0].endswith(_BOUNDS):
             return None  # "15 °C under heavy showers"
         if role is None or after is None or after - role.last > _ROLE_REACH:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A run of this many list words or more, without a function word, is keyword stuffing and not a sentence.
 _STUFFED = 6
+# So many entries of lists are in it at least; one may have several words.
+_FEWEST = 4
 
 
 def may_be_stuffed(reading: Reading) -> bool:
@@ -29,13 +31,17 @@ def stuffed_tokens(reading: Reading, keyword_lists: Sequence[str]) -> set[int]:
     if not runs:
         return set()
     listed: dict[int, str] = {}
+    entry: dict[int, int] = {}  # of each token, where the longest entry that it is in begins
     for root in keyword_lists:
         for mention in reading.all(root):
             for at in range(mention.first, mention.last + 1):
                 listed.setdefault(at, root)
+                entry[at] = min(entry.get(at, at), mention.first)
     stuffed: set[int] = set()
     for first, last, commas in runs:
         roots = [listed[n] for n in range(first, last) if n in listed]
+        if len({entry[n] for n in range(first, last) if n in listed}) < _FEWEST:
+            continue  # "das letzte Paar ging heute Morgen raus" has two
         if 3 * len(roots) >= 2 * (last - first - commas) and len(set(roots)) >= (4 if commas else 2):
             stuffed.update(range(first, last))
     return stuffed
