@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import agent_framework
 from agent_framework import (
     Agent,
     AgentResponse,
     AgentSession,
     ChatContext,
     ChatMiddleware,
-    FileHistoryProvider,
     FunctionInvocationContext,
     FunctionMiddleware,
     FunctionTool,
@@ -153,9 +153,10 @@ def chat_client(setup: Setup, client: AsyncOpenAI) -> OpenAIChatCompletionClient
     )
 
 
-def history_provider(setup: Setup) -> FileHistoryProvider | InMemoryHistoryProvider:
+def history_provider(setup: Setup) -> agent_framework.FileHistoryProvider | InMemoryHistoryProvider:
     """Where histories are stored: in memory, or in files if they are to outlive the process."""
-    return FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()
+    # By its module: release candidates of 1.0 have none, and need none unless a process is to be killed.
+    return agent_framework.FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()
 
 
 @asynccontextmanager
