@@ -87,3 +87,35 @@ with told_of_compiling(lambda: print("compiling")):
         for _ in range(2)
     ]
     assert said == ["compiling\n", ""]
+
+
+_CALLER = """
+from assay.events.inner_loop import answer
+from assay.events.compiled import njit
+
+@njit(cache=True)
+def asked():
+    return answer()
+
+print(asked())
+"""
+
+
+def test_code_that_calls_a_changed_function_of_another_module_is_compiled_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "assay"
+    shutil.copytree(Path(assay.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    called, caller = folder / "events/inner_loop.py", folder / "events/outer_loop.py"
+    caller.write_text(_CALLER)
+    printed = []
+    for answer in (1, 2):
+        called.write_text(
+            f"from assay.events.compiled import inner\n\n@inner(cache=True)\ndef answer():\n    return {answer}\n"
+        )
+        command = [sys.executable, "-m", "assay.events.outer_loop"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        printed.append(done.stdout.strip())
+    assert printed == ["1", "2"]
+
+
+def test_code_that_has_not_changed_is_not_compiled_again() -> None:
+    assert compiled.sources_stamp() == compiled.sources_stamp.__wrapped__()

@@ -2,16 +2,22 @@
 
 Compiled code is kept next to the module that it belongs to, or else in the user's cache. If neither can be written (a
 read-only installation without a home), Numba refuses to compile at all; then a temporary folder is used.
+
+Compiled code contains what it calls and every constant, from whatever module. Numba compiles anew if a function's own
+module has changed; here it does if any module of `assay.events` has, because code that is out of date gives wrong
+numbers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +57,25 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     Nor is there code that raises an error on a division by 0: none of the loops divides by one.
     """
-    decorator: Any = numba.njit
-    return decorator(no_cfunc_wrapper=True, error_model="numpy", **options)  # type: ignore[no-any-return]
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        decorator: Any = numba.njit
+        compiled = decorator(no_cfunc_wrapper=True, error_model="numpy", **options)(function)
+        if options.get("cache"):
+            file = compiled._cache._cache_file
+            file._source_stamp = (file._source_stamp, sources_stamp())
+        return compiled
+
+    return decorate
+
+
+@cache
+def sources_stamp() -> str:
+    """Names, sizes and times of all modules of `assay.events`: another one for any that has changed."""
+    folder = Path(__file__).parent
+    found = ((path, path.stat()) for path in sorted(folder.rglob("*.py")))
+    listed = [(path.relative_to(folder).as_posix(), about.st_size, about.st_mtime_ns) for path, about in found]
+    return hashlib.sha256(repr(listed).encode()).hexdigest()
 
 
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
