@@ -163,6 +163,7 @@ class Reader:
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
         self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.and_words = frozenset(lexicon.language["and_words"])
+        self.articles = frozenset(lexicon.language.get("articles", ()))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
         self.small_words = self.function_words.union(*(lexicon.language.get(name, ()) for name in small))

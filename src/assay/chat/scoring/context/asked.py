@@ -41,8 +41,9 @@ def _unclaimed(context: ScoringContext) -> str | None:
 
 def _is_none_claimed(context: ScoringContext, kind: str) -> bool:
     """Whether the answer says without a number that there are none: 'we have none left'."""
-    none = context.kind(kind).states.get("none")
-    return none is not None and any(claim.affirmed and claim.what == none for claim in context.asked_claims)
+    states = context.kind(kind).states
+    wanted = ((states.get("none"), True), (states.get("some"), False))
+    return bool(states) and any((claim.what, claim.affirmed) in wanted for claim in context.asked_claims)
 
 
 def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:

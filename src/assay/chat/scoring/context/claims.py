@@ -98,7 +98,42 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         if where is None:
             where = known[mention.first] = locate(mention.first)
         found.append(StateClaim(mention.keys[-2].removeprefix("states."), mention.asserted, *where, mention))
+    if len(context.response_places) > 1 and found and "negation" in response.lists:
+        found += _elliptic_denials(context, found)
     return found or _states_of_figures(context)
+
+
+def _elliptic_denials(context: ScoringContext, found: Sequence[StateClaim]) -> list[StateClaim]:
+    """What a clause denies of another subject without repeating it: 'Rome is sunny, but Oslo isn't', 'not in Oslo'."""
+    response, reader = context.response, context.reader
+    ends = [-1, *reader.clause_ends(response)]
+    told = {claim.said.first for claim in found} | {figure.first for figure in response.quantities}
+    idle = {at for key in ("times", "negation") for one in response.all(key) for at in range(one.first, one.last + 1)}
+    idle |= {at for place in context.response_places for at in range(place.first, place.last + 1)}
+    denied: dict[int, StateClaim] = {}
+    for negation in response.all("negation"):
+        first, last = response.sentence(negation.first)
+        after = bisect_right(ends, negation.first)
+        start, stop = max(first, ends[after - 1] + 1), min(ends[after] if after < len(ends) else last + 1, last + 1)
+        named = [place for place in context.response_places if start <= place.first < stop]
+        before = [claim for claim in found if first <= claim.said.first < start and claim.affirmed]
+        if not named or not before or not told.isdisjoint(range(start, stop)):
+            continue
+        rest = [response.tokens[at] for at in range(start, stop) if at not in idle]
+        if all(token.kind != "word" or token.text in reader.small_words | reader.prepositions for token in rest):
+            where = context.locate(named[-1].first)
+            said = Mention(negation.start, negation.end, negation.first, negation.last, before[-1].said.keys)
+            denied[start] = StateClaim(before[-1].what, False, *where, said)
+    return [*denied.values(), *(opposite for claim in denied.values() if (opposite := _opposite(context, claim)))]
+
+
+def _opposite(context: ScoringContext, denied: StateClaim) -> StateClaim | None:
+    """The state that holds if another does not: what is not in stock is out of stock."""
+    for kind in context.kinds.values():
+        if kind.states.get("some") == denied.what:
+            where = (denied.subjects, denied.is_about_truth, denied.day, denied.part)
+            return StateClaim(kind.states["none"], True, *where, denied.said)
+    return None
 
 
 def _is_habitual(context: ScoringContext, state: Mention, habits: Sequence[Mention]) -> bool:

@@ -30,6 +30,8 @@ _MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "ju
 _MONTHS |= {"august", "september", "october", "november", "december"}
 # In a longer clause, only this many tokens on either side are searched.
 _CLAUSE_REACH = 20
+# "A clear but frigid Thursday": how many tokens before a day its description may begin.
+_DESCRIBING = 3
 
 
 def day_name(mention: Mention) -> str:
@@ -279,6 +281,8 @@ class ResponseDays:
             before = None
         if at == len(firsts) or firsts[at] > last:
             return before
+        if self._describes(index, firsts[at]):
+            return mentions[at]
         start, stop = self._clause(index, first, last)
         if firsts[at] > stop:
             return before
@@ -289,6 +293,13 @@ class ResponseDays:
         # What follows is in the clause: it is nearer than what is before the clause.
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
         return mentions[at] if is_nearer else before
+
+    def _describes(self, index: int, day: int) -> bool:
+        """Whether token `index` describes the day at token `day` after it: 'snow on Friday and a clear Saturday'."""
+        tokens = self._response.tokens
+        if not 0 < day - index <= _DESCRIBING or not index or tokens[index - 1].text not in self._reader.articles:
+            return False
+        return all(token.kind == "word" for token in tokens[index + 1 : day])
 
     def _is_second(self, before: int, index: int, after: int) -> bool:
         """Whether an 'and' parts token `index` from the time before it only: 'sun on Monday and rain on Tuesday'."""
