@@ -141,6 +141,26 @@ def test_time_is_linear_in_the_number_of_sentences(kind: str) -> None:
     assert large < 64 * small + 0.05, f"{small:.3f} s, then {large:.3f} s"
 
 
+@pytest.mark.parametrize(
+    "unit", ["It is €64 in total. ", "It is €64 for members. ", "It lasts a month. ", "It is 3 days old. "]
+)
+@pytest.mark.slow(seconds=0.7)
+def test_time_is_linear_in_the_number_of_sentences_about_a_shop(unit: str) -> None:
+    truth = {"product": "Trail Runner", "price": 64, "currency": "EUR"}
+
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        start = time.process_time()
+        shop.evaluate_response("When can I return it?", text, "agent", truth)
+        return time.process_time() - start
+
+    shop = ChatbotEvaluator(domain="shop")
+    seconds(1000)
+    small, large = min(seconds(10_000) for _ in range(2)), seconds(160_000)
+    # 16 times the length, as above.
+    assert large < 32 * small + 0.05, f"{small:.3f} s, then {large:.3f} s"
+
+
 def _seconds(unit: str, length: int) -> float:
     """CPU time that an answer takes which repeats a unit up to a length."""
     text = (unit * (length // len(unit) + 1))[:length]

@@ -5,6 +5,7 @@ Knows how numbers are written; units come from the lexicon, and roles are in `ro
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,8 @@ class FigureReader:
         """
         first, last = reading.sentence(one.first)
         named = {unit.kind for unit in reading.tokens[one.last].units}
-        after = [reading.tokens[at + 1] for at in numbers if first <= at < last]
+        here = numbers[bisect_left(numbers, first) : bisect_left(numbers, last)]
+        after = [reading.tokens[at + 1] for at in here]
         if any(unit.kind in named for token in after for unit in token.units):
             return False
         before = reading.tokens[one.first - 1].text if one.first else ""

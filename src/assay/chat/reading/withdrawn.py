@@ -155,37 +155,39 @@ def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
     ("ships within 24 hours, arrives in 4 days"), and in "two are £129, so £64.50 each" all but the last.
     """
     tokens = reading.tokens
+    number = Counter(one.kind for one in reading.quantities if _is_of_subject(one))
     for mention in reading.all("aside"):
         first, last = reading.sentence(mention.first)
-        own = [one for one in reading.quantities if one.asserted and one.role not in _NOT_OF_SUBJECT]
+        own = [one for one in within(reading.quantities, first, last + 1) if _is_of_subject(one)]
         before = [one for one in own if 0 < mention.first - one.last <= 1]
         sort = mention.keys[0]
         if sort == "aside.offer":
-            aside = [one for one in own if mention.last < one.first <= last]
+            aside = [one for one in own if mention.last < one.first]
             if len(aside) > 1 and tokens[aside[0].first - 1].text in from_words:
                 del aside[0]  # "20 % off takes it from €80 to €64"
         elif sort == "aside.each":
             kinds = {one.kind for one in before}
-            aside = [one for one in own if one.kind in kinds and first <= one.first <= last and one not in before]
+            aside = [one for one in own if one.kind in kinds and one not in before]
         else:
             after = None if before else _figure_of(reading, mention)
             aside = before or [one for one in own if one is after]
-        if (
-            sort == "aside.offer"
-            and len(aside) == 1
-            and not any(one.kind == aside[0].kind for one in own if one not in aside)
-        ):
+        others = number - Counter(one.kind for one in aside)
+        if sort == "aside.offer" and len(aside) == 1 and not others[aside[0].kind]:
             _restore_regular(reading, aside[0], (first, last))
         for figure in aside:
-            if any(one.kind == figure.kind and one not in aside for one in own):
+            if others[figure.kind]:
                 figure.role = "other"
+                number[figure.kind] -= 1
+
+
+def _is_of_subject(figure: Quantity) -> bool:
+    return figure.asserted and figure.role not in _NOT_OF_SUBJECT
 
 
 def _restore_regular(reading: Reading, on_terms: Quantity, sentence: tuple[int, int]) -> None:
     """Claim the price that one on terms replaces, if it is the only other: 'students pay €54 instead of €60'."""
-    for one in reading.quantities:
-        is_other = sentence[0] <= one.first <= sentence[1] and one is not on_terms
-        if is_other and one.kind == on_terms.kind and one.role not in _NOT_OF_SUBJECT:
+    for one in within(reading.quantities, sentence[0], sentence[1] + 1):
+        if one is not on_terms and one.kind == on_terms.kind and one.role not in _NOT_OF_SUBJECT:
             one.asserted, one.refuted, one.denied = True, False, False
             on_terms.role = "other"
             return

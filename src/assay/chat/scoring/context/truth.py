@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
@@ -36,7 +37,8 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
 
 def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'"""
-    if sum(other.what == claim.what for other in context.figure_claims) > 1:
+    alike = (other for other in context.figure_claims if other.what == claim.what)
+    if len(list(islice(alike, 2))) > 1:
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
