@@ -103,7 +103,8 @@ def test_few_answers_are_kept_for_later_turns() -> None:
     answer = "It is 5 °C in Oslo with rain, so take an umbrella and a warm coat, and plan your day for layers, answer"
     for at in range(200):
         evaluator.evaluate_response("Weather in Oslo?", f"{answer} {at}.", "bot", TRUTH)
-    kept = [one for one in gc.get_objects() if isinstance(one, Reading) and one.text.startswith(answer)]
+    # By type: asking other objects for their class has effects in some libraries.
+    kept = [one for one in gc.get_objects() if type(one) is Reading and one.text.startswith(answer)]
     assert len(kept) < 70
 
 
