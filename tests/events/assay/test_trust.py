@@ -259,8 +259,7 @@ def test_8_a_release_lost_long_before_the_next_press_costs_one_event() -> None:
 
 def test_8_a_key_never_predicted_has_recall_0() -> None:
     truth = [*hold(1000, 1200, A), *hold(3000, 3200, B)]
-    guess = hold(1000, 1200, A)
-    found = result(guess, truth)
+    found = result(hold(1000, 1200, A), truth)
     assert found.flat()["recall"] == 0.5
     rows = {row["key"]: row for row in found.details["keys"]}
     assert (rows["B"]["recall"], rows["B"]["precision"], rows["B"]["f1"]) == (0.0, None, 0.0)
