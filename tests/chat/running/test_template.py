@@ -17,6 +17,7 @@ import pytest
 from assay.chat.agents import Setup
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.running.conversation import Job
+from assay.chat.running.hosts import template
 from assay.chat.running.hosts.host import Child, ProcessHost, launched
 from assay.chat.running.hosts.template import Copy, Template, template_of, use_templates
 from assay.chat.running.processes.child import ChildProcess
@@ -39,9 +40,9 @@ def is_running(pid: int) -> bool:
 
 
 def copied(spec: AgentSpec = SPEC) -> Copy:
-    template = template_of(spec)
-    assert template is not None
-    copy = template.copy()
+    found = template_of(spec)
+    assert found is not None
+    copy = found.copy()
     assert copy is not None
     copy.stdin.write(json.dumps({"agent": spec.to_json()}).encode() + b"\n")
     assert json.loads(copy.stdout.readline()) == {"uses_setup": True, "uses_model": True}
@@ -115,21 +116,39 @@ def test_a_template_whose_framework_cannot_be_imported_is_not_used(
 ) -> None:
     (tmp_path / "pydantic_ai.py").write_text("raise ImportError('broken')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    template = Template("pydantic-ai")
-    assert template.copy() is None
-    assert template.copy() is None
-    template.close()
+    broken = Template("pydantic-ai")
+    assert broken.copy() is None
+    assert broken.copy() is None
+    broken.close()
+
+
+def test_a_framework_whose_import_never_ends_delays_neither_the_worker_nor_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pydantic_ai.py").write_text("import time; time.sleep(600)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(template, "_SECONDS_TO_IMPORT", 0.2)
+    slow = Template("pydantic-ai")
+    assert slow.copy() is None
+    slow.close()
+    assert not is_running(slow._process.pid)
+
+
+def test_an_environment_of_any_size_reaches_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(12):  # together more than a socket takes at once
+        monkeypatch.setenv(f"ASSAY_LARGE_{number}", "x" * 100_000)
+    assert closed(copied()) == 0
 
 
 def test_a_template_that_was_killed_is_not_used_and_its_copies_are_gone() -> None:
-    template = Template("pydantic-ai")
-    copy = template.copy()
+    killed = Template("pydantic-ai")
+    copy = killed.copy()
     assert copy is not None
-    template._process.kill()
+    killed._process.kill()
     assert copy.wait(10) == -signal.SIGKILL
-    assert template.copy() is None
+    assert killed.copy() is None
     closed(copy)
-    template.close()
+    killed.close()
 
 
 async def turn_of(setup: Setup, child: ChildProcess) -> dict[str, Any]:

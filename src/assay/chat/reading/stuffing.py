@@ -1,4 +1,4 @@
-"""Keyword stuffing: runs of words from lists that are no sentence.
+"""Keyword stuffing: runs of words from the lists that do not form a sentence.
 
 Knows tokens and mentions; which lists count is the language's data.
 """

@@ -54,15 +54,10 @@ class UnscoredTurn(NamedTuple):
 
 
 def _restored(model: type[_Model], fields: dict[str, Any]) -> _Model:
-    """A model with all its fields, as `copy` makes one."""
+    """A model with these values for all its fields, restored as from a pickle: nothing is validated again."""
     made = model.__new__(model)
-    for name, value in (
-        ("__dict__", fields),
-        ("__pydantic_fields_set__", set(fields)),
-        ("__pydantic_extra__", None),
-        ("__pydantic_private__", None),
-    ):
-        object.__setattr__(made, name, value)
+    state = {"__dict__": fields, "__pydantic_fields_set__": set(fields)}
+    made.__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
     return made
 
 

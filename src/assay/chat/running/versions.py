@@ -40,7 +40,7 @@ def requirements_of(spec: AgentSpec) -> list[str]:
 
     What the extra names beside the framework, and the client of the model, are installed in the newest version that
     fits it: the extra's own bounds are those of the version that it names. A pre-release of the framework often goes
-    with pre-releases of what belongs to it, which installers take only if they are told that they may.
+    with pre-releases of what belongs to it, which installers only consider if they are allowed to.
     """
     try:
         from packaging.requirements import Requirement

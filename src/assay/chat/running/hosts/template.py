@@ -31,7 +31,9 @@ from assay.chat.running.processes.forking import Forked, run_copy
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
 
-_LARGEST_REQUEST = 2**20
+# Importing a framework on a busy machine takes seconds; one that takes longer is left to a worker, which reports it.
+_SECONDS_TO_IMPORT = 60.0
+_LARGEST_PIECE = 2**20
 _IS_READY = b"1"
 # Variables that no framework reads; all others have to be those that the framework was imported under.
 _READ_LATER = ("ASSAY_", "PYTEST_")
@@ -67,6 +69,7 @@ class Template:
     def __init__(self, agent: str) -> None:
         self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(_SECONDS_TO_IMPORT)
         with theirs:
             # -P keeps the current folder off the path. In a new session, Ctrl-C at the terminal does not reach it.
             self._process = subprocess.Popen(
@@ -84,13 +87,11 @@ class Template:
         The first one waits until the template has imported the framework, which takes seconds.
         """
         with self._lock:
-            if self._is_ready is None:
-                self._is_ready = self._socket.recv(1) == _IS_READY
-            if not self._is_ready:
-                return None
             try:
-                return self._copied()
-            except (ConnectionError, ValueError):  # the template is gone
+                if self._is_ready is None:
+                    self._is_ready = self._socket.recv(1) == _IS_READY
+                return self._copied() if self._is_ready else None
+            except OSError:  # the template is gone, or takes too long
                 self._is_ready = False
                 return None
 
@@ -103,7 +104,9 @@ class Template:
         ours = (our_output, our_input, our_errors, status)
         try:
             request = json.dumps({"folder": os.getcwd(), "environment": dict(os.environ)}).encode()
-            socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], theirs)
+            request = len(request).to_bytes(4, "big") + request
+            sent = socket.send_fds(self._socket, [request], theirs)
+            self._socket.sendall(request[sent:])
             pid = int.from_bytes(self._socket.recv(4), "big")
             if not pid:
                 raise ConnectionError("the template has ended")
@@ -118,8 +121,9 @@ class Template:
 
     def close(self) -> None:
         """End the template, and with it every copy that still runs."""
-        self._socket.close()
+        self._process.kill()  # it may be importing, and has nothing to finish
         self._process.wait()
+        self._socket.close()
 
 
 class Templates:
@@ -224,8 +228,11 @@ def _serve(agent: str) -> None:
             details, pipes, status = request
             pid = os.fork()
             if pid == 0:
-                _enter(details)
-                run_copy(worker.play_conversations, (), pipes)
+                try:
+                    _enter(details)
+                    run_copy(worker.play_conversations, (), pipes)
+                finally:
+                    os._exit(1)  # whatever happened: a copy must not answer requests
             for one in pipes:
                 os.close(one)
             running[os.pidfd_open(pid)] = pid, status
@@ -234,14 +241,16 @@ def _serve(agent: str) -> None:
 
 def _request(requests: socket.socket) -> tuple[Mapping[str, Any], tuple[int, ...], int] | None:
     """Where a copy is to run, its standard streams and the pipe for its exit code; None if nobody asks any more."""
-    sent, files, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 4)
+    sent, files, _, _ = socket.recv_fds(requests, _LARGEST_PIECE, 4)
     if not sent:
         return None
-    size = int.from_bytes(sent[:4], "big")
-    parts = [sent[4:]]
-    while sum(map(len, parts)) < size:
-        parts.append(requests.recv(_LARGEST_REQUEST))
-    return json.loads(b"".join(parts)), tuple(files[:3]), files[3]
+    size = 4 + int.from_bytes(sent[:4], "big")
+    while len(sent) < size:
+        piece = requests.recv(_LARGEST_PIECE)
+        if not piece:
+            return None
+        sent += piece
+    return json.loads(sent[4:]), tuple(files[:3]), files[3]
 
 
 def _enter(details: Mapping[str, Any]) -> None:

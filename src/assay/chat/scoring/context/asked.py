@@ -40,7 +40,7 @@ def _unclaimed(context: ScoringContext) -> str | None:
 
 
 def _is_none_claimed(context: ScoringContext, kind: str) -> bool:
-    """Whether the answer says without a number that there are none: 'we have none left'."""
+    """Whether the answer says in words that nothing is left: 'we have none left'."""
     states = context.kind(kind).states
     wanted = ((states.get("none"), True), (states.get("some"), False))
     return bool(states) and any((claim.what, claim.affirmed) in wanted for claim in context.asked_claims)
