@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ pytestmark = [
     pytest.mark.slow(seconds=2),
 ]
 SPEC = AgentSpec(name="mine", agent="pydantic-ai")
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def is_running(pid: int) -> bool:
@@ -169,7 +171,7 @@ async def turn_of(setup: Setup, child: ChildProcess) -> dict[str, Any]:
 
 def test_a_copy_plays_like_a_process_that_was_started() -> None:
     async def both() -> tuple[dict[str, Any], dict[str, Any]]:
-        with World() as world:
+        with World(clock=lambda: NOW) as world:
             setup = Setup(model="assay-scripted", model_url=world.model_url, weather_url=world.weather_url)
             from_template = await launched(SPEC)
             afresh = await ChildProcess.started("assay.chat.running.hosts.worker")
