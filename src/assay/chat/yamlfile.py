@@ -11,10 +11,11 @@ import difflib
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -40,7 +41,8 @@ _WORDS: Mapping[str, bool | None] = {
 # No leading zeros, so that 007 stays text, and no more digits than every JSON reader preserves.
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,14})")
 _DECIMAL = re.compile(_INTEGER.pattern + r"(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,2})?")
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow. Listing what it does would take a hundred times as long to compile.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAB_INDENT = re.compile(r"^ *\t")
 
@@ -59,14 +61,20 @@ _WANTED = {
 """What a value must be, by pydantic's error type."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """The content of a file, with the line of every node."""
 
     name: str
     """The file, as errors name it."""
     data: Any
-    lines: Mapping[Steps, int]
+    order: Sequence[int]
+    """Lines of the nodes, in the order of `_nodes`."""
+
+    @cached_property
+    def lines(self) -> Mapping[Steps, int]:
+        """The line of every node, by its path; found only for errors."""
+        return {path: line for (path, _), line in zip(_nodes(self.data), self.order, strict=False)}
 
     def line(self, path: Steps) -> int:
         """The line of a node, counted from 1; of the nearest node around it if it does not exist."""
@@ -114,8 +122,12 @@ def parse_yaml(text: str, name: str) -> Document:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     reader = _Reader(name)
     try:
-        reader.read(yaml.parse(text, loader))
-        return Document(name, reader.data, reader.lines)
+        parser = loader(text)
+        try:
+            reader.read(parser)
+        finally:
+            parser.dispose()
+        return Document(name, reader.data, reader.order)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, name) from None
     # The parser in Python lets escapes beyond Unicode ("\\UFFFFFFFF") through to the interpreter.
@@ -172,101 +184,102 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.data: Any = None
-        self.lines: dict[Steps, int] = {}
+        self.order: list[int] = []
+        """The line of each node, in the order of `_nodes`; a value with a key has the key's line."""
         self._nodes = self._documents = 0
-        self._open: list[tuple[dict[str, Any] | list[Any], Steps]] = []
-        """The tables and lists around the next node, outermost first, with their paths."""
-        self._keys: list[str | None] = []
-        """For each of them the key whose value comes next; None in a list, and in a table before a key."""
+        self._open: list[Any] = []
+        """What is around the table or list to which the next node belongs, outermost first."""
 
-    def read(self, events: Iterator[yaml.Event]) -> None:
+    def read(self, parser: Any) -> None:
         """Read a whole file."""
         import yaml
 
         # Compared by exact type, which is faster than isinstance: a suite has very many nodes, none of a subtype.
-        scalar, table, ends = yaml.ScalarEvent, yaml.MappingStartEvent, (yaml.MappingEndEvent, yaml.SequenceEndEvent)
-        for event in events:
+        scalar, table, sequence = yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent
+        ends = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+        next_event, order = parser.get_event, self.order
+        # What the next node belongs to, and in a table its key; before a key, there is none.
+        around: Any = None
+        key: str | None = None
+        while (event := next_event()) is not None:
             kind = type(event)
+            if kind in ends:
+                around = self._open.pop()
+                continue
+            if kind is not scalar and kind is not table and kind is not sequence:
+                self._refuse_event(event)
+                continue
+            line = event.start_mark.line + 1
+            self._nodes += 1
+            if event.anchor is not None or event.tag is not None or self._nodes > _MOST_NODES:
+                self._refuse_surprises(event, line)
+            value: Any
             if kind is scalar:
-                self._scalar(cast("yaml.ScalarEvent", event))
-            elif kind in ends:
-                self._open.pop()
-                self._keys.pop()
-            elif kind is table or kind is yaml.SequenceStartEvent:
-                self._collection(cast("yaml.NodeEvent", event), {} if kind is table else [])
-            elif kind is yaml.AliasEvent:
-                self._refuse_surprises(cast("yaml.NodeEvent", event), _line_of(event))
-            elif kind is yaml.DocumentStartEvent:
-                self._documents += 1
-                if self._documents > 1:
-                    line = _line_of(event)
-                    raise _error(
-                        self.name, line, "starts a second document", "Use one document per file, without '---'"
-                    )
+                value = event.value
+                if not value.isascii() and _SURROGATE.search(value):
+                    raise _error(self.name, line, "has an escape for half a character", "Write the character itself")
+                if key is None and type(around) is dict:
+                    self._check_key(value, around, is_plain=not event.style, line=line)
+                    key = value
+                    order.append(line)
+                    continue
+                if not event.style:
+                    value = _plain(value)
+            else:
+                if key is None and type(around) is dict:
+                    raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
+                value = {} if kind is table else []
+            if key is not None:
+                around[key] = value
+                key = None
+            else:
+                order.append(line)
+                if around is None:
+                    self.data = value
+                else:
+                    around.append(value)
+            if kind is not scalar:
+                self._open.append(around)
+                around = value
+                if len(self._open) > _DEEPEST:
+                    raise _error(self.name, line, f"is nested more than {_DEEPEST} deep", None)
 
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
-        line, text = _line_of(event), event.value
-        self._refuse_surprises(event, line)
-        if not text.isascii() and _SURROGATE.search(text):
-            raise _error(self.name, line, "has an escape for half a character", "Write the character itself")
-        if self._expects_key():
-            self._keys[-1] = self._key(text, is_plain=not event.style, line=line)
-            return
-        # A value with a key has the key's line already.
-        self.lines.setdefault(self._place(text if event.style else _plain(text)), line)
+    def _refuse_event(self, event: yaml.Event) -> None:
+        """Raise SourceError for an alias and for a second document; other events mean nothing."""
+        import yaml
 
-    def _collection(self, event: yaml.NodeEvent, value: dict[str, Any] | list[Any]) -> None:
-        line = _line_of(event)
-        self._refuse_surprises(event, line)
-        if self._expects_key():
-            raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
-        path = self._place(value)
-        self.lines.setdefault(path, line)
-        self._open.append((value, path))
-        self._keys.append(None)
-        if len(self._open) > _DEEPEST:
-            raise _error(self.name, line, f"is nested more than {_DEEPEST} deep", None)
+        if isinstance(event, yaml.AliasEvent):
+            self._refuse_surprises(event, _line_of(event))
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                line = _line_of(event)
+                raise _error(self.name, line, "starts a second document", "Use one document per file, without '---'")
 
-    def _expects_key(self) -> bool:
-        """Whether the next node is the key of a table."""
-        return bool(self._open) and self._keys[-1] is None and type(self._open[-1][0]) is dict
-
-    def _refuse_surprises(self, event: yaml.NodeEvent, line: int) -> None:
+    def _refuse_surprises(self, event: Any, line: int) -> None:
         """Raise SourceError for aliases, tags and too many nodes."""
-        self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise _error(self.name, line, f"has more than {_MOST_NODES:,} values", "Split it into several files")
         if event.anchor is not None:  # an alias has one too
             raise _error(self.name, line, "uses an alias (& or *)", "Write the value out, or put the text in quotes")
-        tag: str | None = getattr(event, "tag", None)
-        if tag is not None:
-            raise _error(self.name, line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
+        raise _error(self.name, line, f"uses the tag {event.tag}", "Leave tags out; only plain data is read")
 
-    def _key(self, text: str, *, is_plain: bool, line: int) -> str:
-        """The key of a table, with its line."""
-        steps = (*self._open[-1][1], text)
-        if steps in self.lines:
-            first = f"The first is on line {self.lines[steps]}"
-            raise _error(self.name, line, f"the key '{text:.60}' is given twice", first)
+    def _check_key(self, text: str, around: Mapping[str, Any], *, is_plain: bool, line: int) -> None:
+        """Raise SourceError for a key that a table has already, or that merges another."""
+        if text in around:
+            steps = next(path for path, value in _nodes(self.data) if value is around)
+            first = Document(self.name, self.data, self.order).lines[(*steps, text)]
+            raise _error(self.name, line, f"the key '{text:.60}' is given twice", f"The first is on line {first}")
         if text == "<<" and is_plain:
             raise _error(self.name, line, "uses a merge key (<<)", "Write it out")
-        self.lines[steps] = line
-        return text
 
-    def _place(self, value: Any) -> Steps:
-        """Put a value where it belongs, and give its path."""
-        if not self._open:
-            self.data = value
-            return ()
-        around, path = self._open[-1]
-        if isinstance(around, list):
-            around.append(value)
-            return (*path, len(around) - 1)
-        key = self._keys[-1]
-        assert key is not None
-        around[key] = value
-        self._keys[-1] = None
-        return (*path, key)
+
+def _nodes(data: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
+    """Every node with its path, in the order of the file."""
+    yield path, data
+    if isinstance(data, dict | list):
+        for step, inner in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _nodes(inner, (*path, step))
 
 
 def _line_of(event: yaml.Event) -> int:

@@ -21,7 +21,7 @@ import typer
 
 from assay import __version__
 from assay.cli import chat, compare, completion, decide, demo, doctor, events, import_logs, init, mcp, runs, serve
-from assay.cli._process import ended_cleanly, open_closed_streams
+from assay.cli._process import ended_at_once, ended_cleanly, open_closed_streams
 from assay.errors import AssayError
 from assay.extras import explained
 from assay.redaction import redacted
@@ -81,7 +81,7 @@ def main() -> None:
     # large imports, to free what ends with the process anyway.
     atexit.register(gc.freeze)
     open_closed_streams()
-    with ended_cleanly(), visible_streams():
+    with ended_at_once(), ended_cleanly(), visible_streams():
         _run()
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
-from assay.redaction import redacted, redacted_command, redacted_value
+from assay.redaction import harmless_text, redacted, redacted_command, redacted_value
 from assay.runs.machine import environment
 from assay.store.ids import new_id
 from assay.types import Run
@@ -43,7 +43,7 @@ def experiment_run(
 ) -> Run:
     """The run of an experiment that is about to start: the settings it can be resumed from, and nothing scored yet."""
     chosen = experiment.to_json()
-    if chosen != redacted_value(chosen):
+    if harmless_text(chosen) is None and chosen != redacted_value(chosen):
         raise UsageError(
             "something in the settings of this run looks like a key, so the run cannot be stored and resumed",
             hint="Give keys by environment variables (key_env names one), and leave them out of addresses",
@@ -51,7 +51,7 @@ def experiment_run(
     from assay.chat.scoring.scores import Scores
 
     unscored = Scores((), experiment.chosen_metrics, experiment.seed).as_run()
-    inputs = {"suite": {"source": experiment.selection.suite, "sha256": experiment.suite.digest}}
+    inputs = {"suite": {"source": experiment.selection.suite, "sha256": chosen["suite"]["digest"]}}
     run = _recorded(replace(unscored, kind="experiment", inputs=inputs), command=command, name=name, tags=tags)
     settings = {
         **run.settings,

@@ -32,6 +32,8 @@ class Sender:
         self._entries: dict[tuple[str, str], tuple[int, Entry]] = {}
         """By metric and details, which nearly always tell entries apart."""
         self._rows: dict[tuple[int, ...], int] = {}
+        self._whole: dict[tuple[str, ...], tuple[int, EntryRow]] = {}
+        """Rows by their details: equal ones are compared at once, and not entry by entry."""
         self._next = 0
         self._new_entries: list[tuple[str, Entry]] = []
         self._new_rows: list[tuple[int, ...]] = []
@@ -40,7 +42,7 @@ class Sender:
         """The message that sends outcomes."""
         forgets = len(self._rows) > _MOST_KEPT or self._next > _MOST_KEPT
         if forgets:
-            self._entries, self._rows, self._next = {}, {}, 0
+            self._entries, self._rows, self._whole, self._next = {}, {}, {}, 0
         self._new_entries, self._new_rows = [], []
         wanted = [
             outcome if isinstance(outcome, str) else (self._row_number(outcome[0]), outcome[1], outcome[2])
@@ -49,6 +51,15 @@ class Sender:
         return forgets, self._new_entries, self._new_rows, wanted
 
     def _row_number(self, row: EntryRow) -> int:
+        details = tuple([entry["details"] for entry in row.values()])
+        whole = self._whole.get(details)
+        if whole is not None and whole[1] == row:
+            return whole[0]
+        number = self._number_of_new(row)
+        self._whole[details] = number, row
+        return number
+
+    def _number_of_new(self, row: EntryRow) -> int:
         numbers = tuple([self._number(name, entry) for name, entry in row.items()])
         known = self._rows.get(numbers)
         if known is None:

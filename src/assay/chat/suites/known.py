@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pydantic_core import PydanticCustomError
 
     from assay.chat.reading.text import Reader
-    from assay.chat.suites.scenario import ScenarioTurn, Suite
+    from assay.chat.suites.fields import ExpectedCall
+    from assay.chat.suites.scenario import Suite
     from assay.errors import UsageError
 
 
@@ -29,20 +30,24 @@ def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
     names = _Names(suite, domain)
     for at, scenario in enumerate(suite.scenarios):
         where: Steps = ("scenarios", at)
-        yield from names.preferences(scenario.preferences, (*where, "preferences"))
+        if scenario.preferences:
+            yield from names.preferences(scenario.preferences, (*where, "preferences"))
         for number, turn in enumerate(scenario.turns):
             of_turn = (*where, "turns", number)
-            yield from names.preferences(turn.preferences, (*of_turn, "preferences"))
-            yield from names.preferences(turn.state, (*of_turn, "state"))
-            yield from _calls(turn, tools, of_turn)
+            if turn.preferences:
+                yield from names.preferences(turn.preferences, (*of_turn, "preferences"))
+            if turn.state:
+                yield from names.preferences(turn.state, (*of_turn, "state"))
+            if turn.calls:
+                yield from _calls(turn.calls, tools, of_turn)
             if turn.truth is not None:
                 yield from names.truth(turn.truth, (*of_turn, "truth"))
 
 
-def _calls(turn: ScenarioTurn, tools: Iterable[str], at: Steps) -> Iterator[PydanticCustomError]:
+def _calls(calls: Iterable[ExpectedCall], tools: Iterable[str], at: Steps) -> Iterator[PydanticCustomError]:
     if not tools:
         return
-    for place, call in enumerate(turn.calls or ()):
+    for place, call in enumerate(calls):
         if call.name not in tools:
             error = unknown_name("tool", call.name, tools)
             yield refusal(
@@ -68,11 +73,11 @@ class _Names:
             self._read = ChatbotEvaluator(domain=self._domain, language=self._suite.language, metrics=[]).reader
         return self._read
 
-    def preferences(self, given: Mapping[str, Any] | None, at: Steps) -> Iterator[PydanticCustomError]:
+    def preferences(self, given: Mapping[str, Any], at: Steps) -> Iterator[PydanticCustomError]:
         from assay.chat.scoring.context.preferences import read_preferences
 
         known = [*self._domain.preferences, *self._domain.other_preferences]
-        for name, value in (given or {}).items() if known else ():
+        for name, value in given.items() if known else ():
             # In another form, such as {dislikes: [cold]}, it is known if it can be read.
             if name not in known and not read_preferences({name: value}, self._domain, self._reader):
                 yield refused(unknown_name("preference", name, known), at=(*at, name))
