@@ -107,7 +107,7 @@ class Domain:
 
     @cached_property
     def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """For each state: those that it `contradicts`, and those that it `includes` as another way to name it."""
+        """For each state: those that it `contradicts`, those that it `includes` as another way to name it …"""
         states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})
         return states
 

@@ -23,6 +23,7 @@ from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 # For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
 _EPSILON = 1e-9
 _FORECAST = ("high", "low")
+_PLAIN = ("actual", *_FORECAST)
 # More tokens than a sentence has between a date and a verb.
 _PARTED = 100
 
@@ -33,7 +34,7 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     kinds, in_other_units = context.kinds, context.question.kinds_in_other_units
     for claim in context.figure_claims:
         is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
-        if is_of_truth and kinds[claim.what].checked:
+        if is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds:
             return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
     states = any(claim.day != ANOTHER_DAY for claim in context.state_claims)
@@ -156,10 +157,12 @@ def _vague(context: ScoringContext) -> list[Finding]:
 def _figure_missing(context: ScoringContext) -> Finding | None:
     """A figure that was asked for, or that is part of the answer to a question about the present, is not given."""
     for kind in context.question.kinds_due(asks_later=context.asks_later):
+        # What it feels like does not tell the temperature.
+        has_plain = any(fact.kind == kind and fact.role in _PLAIN for fact in context.truth.facts)
         given = any(
             claim.what == kind
             and claim.is_about_truth
-            and claim.said.role not in NOT_COMPARED
+            and (claim.said.role in _PLAIN or (claim.said.role not in NOT_COMPARED and not has_plain))
             and claim.day not in PAST
             for claim in context.figure_claims
         )
@@ -186,6 +189,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
     claims = context.asked_claims
     named = named_now = False
     contradicting: list[TextSpan] = []
+    instead: list[TextSpan] = []
     later_today: list[TextSpan] = []
     for claim in claims:
         if claim.affirmed:
@@ -195,6 +199,8 @@ def _state_missing(context: ScoringContext) -> Finding | None:
             named_now |= claim.what in sets.wanted and claim.part is None
             if claim.what in sets.against:
                 (contradicting if claim.part is None else later_today).append(claim.said)
+            elif claim.what in sets.instead and claim.part is None:
+                instead.append(claim.said)
     if not named_now or context.asks_later:  # "clear now, with snow this evening" is right if it is clear
         contradicting += later_today
     sets = context.true_sets
@@ -209,6 +215,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
     if not named:
         # "None at all", if there is some. Beside the true state, another form of it may be denied: "just a little".
         contradicting += [claim.said for claim in claims if not claim.affirmed and claim.what in sets.wanted]
+        contradicting += instead
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
     return None if named else Finding(note=true[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.chat.metrics._soundness import is_baseless
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
@@ -21,11 +23,19 @@ def _clear(context: ScoringContext) -> str | None:
 
 def _asks_instead(context: ScoringContext) -> bool:
     """Whether the response asks back instead of answering; a question after an answer does not count."""
-    return bool(context.clarifications) and not context.told and not context.advice
+    return bool(_questions(context)) and not context.told and not context.advice
 
 
 def _needless_question(context: ScoringContext) -> Finding | None:
-    return Finding(context.clarifications[:1]) if not context.missing_parts and _asks_instead(context) else None
+    return Finding(_questions(context)[:1]) if not context.missing_parts and _asks_instead(context) else None
+
+
+def _questions(context: ScoringContext) -> Sequence[TextSpan]:
+    """Where the response asks for information, or what the user would like if it says nothing else to a clear query."""
+    if context.clarifications or context.errors or not context.asks_data:
+        return context.clarifications
+    response = context.response
+    return [offer for offer in context.own(response.all("offer")) if response.is_question(offer.first)]
 
 
 def _clarifies(context: ScoringContext) -> Finding | None:

@@ -6,6 +6,7 @@ Knows tokens and the language's words; knows nothing of what is asked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.tokens import Token
@@ -39,6 +40,9 @@ class PolarWords:
     def __init__(self, language: Mapping[str, Any]) -> None:
         self.questions = frozenset(language.get("polar_words", ()))
         self.question_openers = frozenset(language.get("question_openers", ()))
+        self.inverted = frozenset(language.get("inverted_pronouns", ()))
+        """Pronouns that follow the verb in a question: « La tente est-elle en stock ? »"""
+        self._interrogatives = frozenset(language.get("interrogatives", ()))
         self._openers = frozenset(language.get("answer_openers", ()))
         # "No rain" does not answer with no; "nope" always does.
         self._bound = frozenset(language["negation"]["words"])
@@ -52,6 +56,13 @@ class PolarWords:
         for phrase in phrases:
             words = tuple(phrase.split())
             self._answers.setdefault(words[0], []).append((words, yes))
+
+    def is_inverted(self, sentence: Sequence[Token]) -> bool:
+        """Whether a pronoun follows the verb of a question that does not ask for a thing, a place or a time."""
+        words = [token.text for token in sentence]
+        if words[-1:] != ["?"] or not self._interrogatives.isdisjoint(words):
+            return False
+        return any(word in self.inverted and before == "-" for before, word in pairwise(words))
 
     def answer(self, tokens: Sequence[Token]) -> tuple[int, int, bool] | None:
         """First and last token of the yes or no that a text begins with, and whether it is a yes."""

@@ -138,9 +138,15 @@ class _Roles:
             return True  # "shipping (€4.95)"
         if before >= 0 and previous in foreign.predicates and self.is_of_first(quantity.first, foreign):
             return True
+        if before >= 0 and tokens[before + 1].text == ")":
+            nearest = before = -1  # the figure before is in brackets: "express (2 days) is €25"
+        inside = 0
         for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             text = token.text
+            if text == ")" or inside:
+                inside += (text == ")") - (text == "(")
+                continue
             if directed and text in foreign.directed:
                 return True
             if text in self.grammar.ends or (token.capital and token.cities is not None):

@@ -163,6 +163,7 @@ class Reader:
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
         self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.and_words = frozenset(lexicon.language["and_words"])
+        self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
@@ -214,7 +215,9 @@ class Reader:
         starts = [first, *(at + 1 for at in range(first, min(last, first + _OPENING)) if tokens[at].text in ",:!–—")]
         while starts[0] < last and tokens[starts[0]].text in self.polar.question_openers:
             starts[0] += 1
-        return any(tokens[at].text in self.polar.questions for at in starts if at <= index)
+        if any(tokens[at].text in self.polar.questions for at in starts if at <= index):
+            return True
+        return bool(self.polar.inverted) and self.polar.is_inverted(tokens[first : last + 1])
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""

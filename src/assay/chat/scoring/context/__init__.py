@@ -26,7 +26,7 @@ from assay.chat.scoring.context.claims import (
     state_claims,
     yes_or_no,
 )
-from assay.chat.scoring.context.days import Calendar, ResponseDays
+from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.context.question import Question, asks_of_place
 from assay.chat.scoring.context.quotations import quoted_tokens
@@ -298,8 +298,26 @@ class ScoringContext:
         if not said or not (self.told or dates_claimed(self)):
             return said
         over = [mention.first for mention in self.said("recovered")]
-        lasting = [error for error in said if not any(0 < at - error.last <= _RECOVERY_REACH for at in over)]
+        lasting = [
+            error
+            for error in said
+            if not any(0 < at - error.last <= _RECOVERY_REACH for at in over) and not self._is_made_good(error)
+        ]
         return lasting if any(mention.keys[0] != "error.regret" for mention in lasting) else []
+
+    def _is_made_good(self, error: Mention) -> bool:
+        """Whether what was asked for follows an error all the same: 'I can't see the radar, but it's 29 °C there'."""
+        response = self.response
+        _, last = response.sentence(error.first)
+        if last + 1 < len(response.tokens) and response.tokens[last + 1].text in self.reader.contrasting:
+            last = response.sentence(last + 1)[1]  # "I can't see the radar. However, it's 29 °C there."
+        but = next(
+            (at for at in range(error.last + 1, last) if response.tokens[at].text in self.reader.contrasting), last
+        )
+        return any(
+            but < claim.said.first <= last and (is_later(claim.day) or not self.asks_later)
+            for claim, _ in self.comparable
+        )
 
     @once_for_all
     def clarifications(self) -> list[Mention]:

@@ -168,8 +168,9 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
     first, last = 0, -1  # the sentence of the token that was located last; the next is often in it
     day: str | None = None
     is_one_day = False
-    certain_from = places[0].first if len(places) == 1 else -1 if not places else len(response.tokens)
     is_only_true = subjects.is_true_name(only)
+    is_certain = len(places) == 1 and (is_only_true or context.domain.uses_places)
+    certain_from = places[0].first if is_certain else -1 if not places else len(response.tokens)
 
     def locate(index: int) -> Where:
         nonlocal first, last, day, is_one_day

@@ -131,7 +131,7 @@ class Subjects:
         if not places:
             return []
         at = bisect_right(named.firsts, index) - 1
-        if len(places) == 1 and at == 0:
+        if len(places) == 1 and at == 0 and (self._domain.uses_places or self.is_true_name(named.all)):
             return named.all
         if len(places) > 1:
             assigned = named.assigned.get(index)
@@ -146,15 +146,22 @@ class Subjects:
             nearest = at + 1 if at + 1 < len(places) and self._is_of_next_clause(reading, index, at, places) else at
         elif at + 1 < len(places) and places[at + 1].first <= last and not self._is_before(reading, index, at, places):
             nearest = at + 1
-        elif at >= 0:
-            nearest = at
         else:
-            return []
+            nearest = at
+            while nearest >= 0 and not self._domain.uses_places and self._is_compared_with(reading, places[nearest]):
+                nearest -= 1  # "It's cheaper than the Brisa. In stock."
+            if nearest < 0:
+                return []
         if len(places) == 1:
             return named.all
         around = places[max(0, nearest - 1) : nearest + 2]
         chosen = places[nearest]
         return [place.name for place in around if place is chosen or self._is_one_place(reading, place, chosen)]
+
+    def _is_compared_with(self, reading: Reading, place: Place) -> bool:
+        """Whether a text names something only to compare another with it."""
+        before = reading.tokens[max(0, place.first - 2) : place.first]
+        return not self.is_true_name([place.name]) and any(token.text in self._than for token in before)
 
     def _is_of_all(self, reading: Reading, index: int) -> bool:
         """Whether something is said of all places alike: 'both cities are cloudy'."""
@@ -184,9 +191,9 @@ class Subjects:
 
     def _is_before(self, reading: Reading, index: int, at: int, places: Sequence[Place]) -> bool:
         """Whether the place of the sentence before is meant: 'Seattle. It's raining there, while Bonn is dry.'"""
-        if at < 0:
-            return False
         tokens, (first, _) = reading.tokens, reading.sentence(index)
+        if at < 0:  # "It's €59, while the Brisa is €42."
+            return not self._domain.uses_places and not any(self.is_true_name([place.name]) for place in places)
         if reading.sentence(places[at].first)[1] + 1 != first:
             return False
         if not self._domain.uses_places and any(token.text in self._reader.anaphors for token in tokens[first:index]):
@@ -264,7 +271,7 @@ class Subjects:
         if not self._suite_names and any(place.name in self.true_names for place in reading.places):
             return reading.places  # the gazetteer has found it
         known = reading.find(self._names) if self._names else []
-        if not known:
+        if not known and self._domain.uses_places:
             return reading.places
         if not self._domain.uses_places:
             known = self._products.versions_apart(reading, known)

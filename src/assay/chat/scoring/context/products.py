@@ -12,7 +12,7 @@ from itertools import takewhile
 from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Reader, Reading
-from assay.chat.reading.tokens import CLAUSE_MARKS, Token
+from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.scoring.once import once
 
 # Two compounds share their noun if their last letters are the same, at least this many, after some others.
@@ -20,6 +20,8 @@ _LAST_PART = 4
 _FIRST_PART = 3
 # A product's name after an article, or at the start of a line, has at least this many words.
 _SHORTEST_NAME = 2
+# Between an article and a name are at most this many words: "the similar Brisa".
+_DESCRIBING = 2
 # What ends a name at the start of a line: "- City Sneaker: €59".
 _LABEL_ENDS = frozenset(":|–—-*(,")
 
@@ -71,10 +73,14 @@ class ProductNames:
         both as one word, the same last part (Wochenkarte, Tageskarte).
         """
         true = self._true
-        if not true or not any(place.name == " ".join(true) for place in known):
+        if not true:
             return []
         taken = {at for place in known for at in range(place.first, place.last + 1)}
+        if not any(place.name == " ".join(true) for place in known):
+            return self._named_afterwards(reading, taken)
         named = self._named_products(reading, taken)
+        if len(true) > 1:
+            named += self._plain_versions(reading)
         if "\n" in reading.text:
             named += self._listed_products(reading, {place.first for place in known})
         if "|" in reading.text:
@@ -82,31 +88,92 @@ class ProductNames:
         taken.update(at for place in named for at in range(place.first, place.last + 1))
         return [*named, *self._products_of_noun(reading, taken)]
 
+    def _named_afterwards(self, reading: Reading, taken: set[int]) -> list[Place]:
+        """Other products of a text that gives the price of the truth's without its name: '€59. The Brisa is €42.'"""
+        if not reading.quantities or self._articles.isdisjoint([token.text for token in reading.tokens]):
+            return []
+        named = self._named_products(reading, taken)
+        first_price = reading.quantities[0].first
+        return named if named and all(place.first > first_price + 1 for place in named) else []
+
+    def _plain_versions(self, reading: Reading) -> list[Place]:
+        """A simpler product whose name the truth's begins with: 'the regular AeroPress' beside the AeroPress Go."""
+        tokens, start = reading.tokens, self._true[:-1]
+        found = []
+        for at, token in enumerate(tokens):
+            if token.text not in self._plain or at + len(start) >= len(tokens):
+                continue
+            last = at + len(start)
+            is_longer = last + 1 < len(tokens) and tokens[last + 1].folded == self._true[-1]
+            if not is_longer and tuple(word.folded for word in tokens[at + 1 : last + 1]) == start:
+                name = " ".join(word.folded for word in tokens[at : last + 1])
+                found.append(Place(reading.starts[at], reading.ends[last], at, last, name))
+        return found
+
     def _named_products(self, reading: Reading, taken: set[int]) -> list[Place]:
-        """Other products by name: two capitalised words or more after an article, as in 'the City Sneaker is €59'.
+        """Other products by name, after an article: 'the City Sneaker is €59', 'the similar Brisa', 'le modèle Zénith'.
 
         "In the Summer Sale" names none: before the article may be a preposition only after a figure ("€59 for the …").
         """
         tokens, found = reading.tokens, []
         amounts = {figure.last for figure in reading.quantities}
+        counted = {at for figure in reading.quantities for at in range(figure.first, figure.last + 1)}
         for article in [at for at, token in enumerate(tokens) if token.text in self._articles]:
-            last = article
-            while last + 1 < len(tokens) and tokens[last + 1].capital and last + 1 not in taken:
+            first = self._first_capital(tokens, article)
+            last = first - 1
+            while (
+                last + 1 < len(tokens)
+                and last + 1 not in taken
+                and self._continues_name(tokens, last + 1, first, counted)
+            ):
                 last += 1
-            if last - article < _SHORTEST_NAME or (last + 1 in taken and last + 1 < len(tokens)):
+            if last < first or (last + 1 in taken and last + 1 < len(tokens)):
+                continue
+            if not self._is_name(reading, article, first, last):
                 continue
             is_placed = article > 0 and tokens[article - 1].text in self._reader.prepositions
             is_owner = article > 0 and any(token.text in self.of for token in tokens[article - 1 : article + 1])
             if is_owner and self._is_price_of(tokens, article, amounts):
                 is_named = True
             elif is_placed:
-                is_named = article - 2 in amounts
+                is_named = article - 2 in amounts and (last > first or self._ends_name(tokens, last + 1))
             else:
-                is_named = self._begins_predicate(tokens[last + 1 : last + 2])
+                is_priced = last + 2 in counted and tokens[last + 1].text in self._reader.prepositions
+                is_named = is_priced or self._begins_predicate(tokens[last + 1 : last + 2])
             if is_named:
-                name = " ".join(token.folded for token in tokens[article + 1 : last + 1])
-                found.append(Place(reading.starts[article + 1], reading.ends[last], article + 1, last, name))
+                name = " ".join(token.folded for token in tokens[first : last + 1])
+                found.append(Place(reading.starts[first], reading.ends[last], first, last, name))
         return found
+
+    def _first_capital(self, tokens: Sequence[Token], article: int) -> int:
+        """Where a name after an article begins: behind a word or two that describe it or say what it is."""
+        at, small = article + 1, self._not_telling - self._same
+        while at <= article + _DESCRIBING and at < len(tokens) and not tokens[at].capital:
+            if tokens[at].kind != "word" or tokens[at].text in small or tokens[at].text in self._reader.prepositions:
+                return article + 1
+            at += 1
+        return at
+
+    def _continues_name(self, tokens: Sequence[Token], at: int, first: int, counted: set[int]) -> bool:
+        """Whether the name that begins at `first` goes on with token `at`: a capitalised word, or a number behind one."""
+        return tokens[at].capital or (at > first and tokens[at].kind == "number" and at not in counted)
+
+    def _is_name(self, reading: Reading, article: int, first: int, last: int) -> bool:
+        """Whether capitalised words after an article name another product, and not the truth's or a thing.
+
+        One word does if the language has capital letters for names only, or the sentence speaks of alternatives.
+        """
+        tokens = reading.tokens
+        words = {token.folded for token in tokens[first : last + 1]}
+        if words <= set(self._true) or words >= set(self._true):
+            return False
+        if last - article >= _SHORTEST_NAME and first == article + 1:
+            return True
+        if not all(token.kind == "number" or self._tells_apart(token) for token in tokens[first : last + 1]):
+            return False
+        if last > first or not self._reader.lexicon.language.get("joins_nouns"):
+            return True
+        return reading.sentence(first) in reading.sentences_with("others")
 
     def _is_price_of(self, tokens: Sequence[Token], article: int, amounts: set[int]) -> bool:
         """Whether the name after an article owns the figure before it: '€499 is the price of the Velvet Armchair'."""
@@ -123,9 +190,9 @@ class ProductNames:
         """Other products of a list or a table in which lines begin with a name: '- City Sneaker: €59'.
 
         `known` are the first tokens of the names that are known; one of them has to begin such a line too, unless the
-        text speaks of alternatives or the other name ends with the same noun.
+        text speaks of alternatives or the other name ends with the same noun. Of one word, a name needs the same mark.
         """
-        tokens, found, is_list = reading.tokens, [], False
+        tokens, found, marks = reading.tokens, [], set[str]()
         for line in [0, *(at + 1 for at, token in enumerate(tokens) if token.kind == "newline")]:
             first = line
             while first < len(tokens) and tokens[first].kind not in ("word", "newline"):
@@ -135,16 +202,21 @@ class ProductNames:
                 last += 1
             if last == len(tokens) or tokens[last].text not in _LABEL_ENDS:
                 continue
-            is_list |= first in known
+            if first in known:
+                marks.add(_list_mark(tokens[line:first]))
             label = tokens[first:last]
-            if len(label) >= _SHORTEST_NAME and all(word.capital and self._tells_apart(word) for word in label):
+            if all(word.capital and self._tells_apart(word) for word in label):
                 name = " ".join(token.folded for token in label)
-                found.append(Place(reading.starts[first], reading.ends[last - 1], first, last - 1, name))
-        noun = self._true[-1]
+                place = Place(reading.starts[first], reading.ends[last - 1], first, last - 1, name)
+                found.append((place, _list_mark(tokens[line:first])))
+        noun, is_of_others = self._true[-1], bool(marks) or "others" in reading.lists
         return [
             place
-            for place in found
-            if place.first not in known and (is_list or "others" in reading.lists or place.name.split()[-1] == noun)
+            for place, mark in found
+            if place.first not in known
+            and (
+                mark in marks and mark if place.first == place.last else is_of_others or place.name.split()[-1] == noun
+            )
         ]
 
     def _headed_products(self, reading: Reading, known: set[int]) -> list[Place]:
@@ -196,16 +268,37 @@ class ProductNames:
 
     def _begins_predicate(self, following: Sequence[Token]) -> bool:
         """Whether the token after a name is a verb, or a mark that ends the name."""
-        return any(token.text in self._copulas or token.text in CLAUSE_MARKS or token.phrases for token in following)
+        verbs = self._copulas | self._verbs
+        return any(token.text in verbs or token.text in CLAUSE_MARKS or token.phrases for token in following)
 
     @once
     def _copulas(self) -> frozenset[str]:
         return frozenset(self._reader.lexicon.language["copulas"])
 
+    def _ends_name(self, tokens: Sequence[Token], at: int) -> bool:
+        """Whether no word follows that a capitalised one before it would only describe: 'in our UK store'."""
+        return at >= len(tokens) or tokens[at].text in STOPS or self._begins_predicate(tokens[at : at + 1])
+
+    @once
+    def _verbs(self) -> frozenset[str]:
+        return frozenset(self._reader.lexicon.language.get("name_verbs", ()))
+
+    @once
+    def _plain(self) -> frozenset[str]:
+        return frozenset(self._reader.lexicon.language.get("plain_words", ()))
+
+    @once
+    def _same(self) -> frozenset[str]:
+        return frozenset(self._reader.lexicon.language.get("same_words", ()))
+
     @once
     def _not_telling(self) -> frozenset[str]:
-        same = self._reader.lexicon.language.get("same_words", ())
-        return self._reader.function_words | self._copulas | frozenset(same)
+        return self._reader.function_words | self._copulas | self._same
+
+
+def _list_mark(before: Sequence[Token]) -> str:
+    """What a line begins with before its first word, whatever its number is: '- ', '1. '."""
+    return " ".join("#" if token.kind == "number" else token.text for token in before)
 
 
 def _share_last_part(word: str, other: str) -> bool:

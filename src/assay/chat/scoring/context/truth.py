@@ -37,7 +37,7 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
 
 def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'"""
-    alike = (other for other in context.figure_claims if other.what == claim.what)
+    alike = (one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED)
     if len(list(islice(alike, 2))) > 1:
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
@@ -55,6 +55,8 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     response = context.response
     of_truth = [place for place in context.subjects.mentions(response) if context.subjects.is_true_name([place.name])]
     named = {response.sentence(place.first) for place in of_truth}
+    if not named:  # the first figure is that of what was asked about: "$299 for the small one. The large one is $379."
+        named = {response.sentence(found[0][0].said.first)}
     families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
     return [(claim, facts) for claim, facts in found if not _is_of_another(context, claim, named, families)]
 
@@ -64,8 +66,8 @@ def _is_of_another(
 ) -> bool:
     """Whether a price is that of something else: 'The Kids Bike is €199. Our helmets start at €29.90.'
 
-    So it is if the answer gives one in a sentence that names the product, and this one's sentence names something else
-    before it, and neither the product nor a word that stands for it.
+    So it is if the answer gives one in a sentence that names the product, or in its first, and this one's sentence
+    names something else before it, and neither the product nor a word that stands for it.
     """
     family, response, first = context.kind(claim.what).family, context.response, claim.said.first
     sentence = response.sentence(first)
@@ -135,6 +137,8 @@ class StateSets:
 
     wanted: frozenset[str]
     against: frozenset[str]
+    instead: frozenset[str]
+    """Those that contradict them if none that agrees is named."""
 
 
 def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
@@ -153,7 +157,9 @@ def _compare(context: ScoringContext, truths: list[str]) -> StateSets:
         states = states_in(context, words)
         wanted |= states | {other for state in states for other in known[state].get("includes", ())}
     against = {other for state in wanted for other in known[state].get("contradicts", ())} - wanted
-    return StateSets(frozenset(wanted), frozenset(against))
+    own = [state for words in truths for state in states_in(context, words)]
+    instead = {other for state in own for other in known[state].get("instead", ())} - wanted
+    return StateSets(frozenset(wanted), frozenset(against), frozenset(instead))
 
 
 def asked_claims(context: ScoringContext) -> list[StateClaim]:
