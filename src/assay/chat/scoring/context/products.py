@@ -155,7 +155,7 @@ class ProductNames:
         return at
 
     def _continues_name(self, tokens: Sequence[Token], at: int, first: int, counted: set[int]) -> bool:
-        """Whether the name that begins at `first` goes on with token `at`: a capitalised word, or a number behind one."""
+        """Whether token `at` goes on with the name that begins at `first`: a capitalised word, or a number after it."""
         return tokens[at].capital or (at > first and tokens[at].kind == "number" and at not in counted)
 
     def _is_name(self, reading: Reading, article: int, first: int, last: int) -> bool:
