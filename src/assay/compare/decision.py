@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall, ScenarioTable, Shortcoming
 from assay.compare.standing import TIE, contributions
 from assay.compare.weights import OPERATIONS, PRESETS, PRIORITIES
+
+if TYPE_CHECKING:
+    from assay.chat.load.results import AgentLoad
 
 Sureness = Literal["sure", "once", "open", "tie"]
 """How sure a lead is: more than the scenarios explain; by what was measured once; not decided; none at all."""

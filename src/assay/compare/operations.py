@@ -6,15 +6,18 @@ A criterion that no agent has is left out: a run without quirks says nothing abo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.outcomes.robustness import is_acceptable
 from assay.chat.scoring.scores import Scores
 from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART, ROBUSTNESS
 from assay.types import Floats
+
+if TYPE_CHECKING:
+    from assay.chat.load.results import AgentLoad
 
 
 def operations(

@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.metric import MEASURED_ONCE
 from assay.chat.scoring.scores import Scores
 from assay.compare.operations import operations
@@ -26,6 +25,9 @@ from assay.stats.jackknife import Strata, ends, share_contributions, unit_contri
 from assay.stats.paired import allowing_for_sign, cases_needed, fewest_of_one_sign
 from assay.stats.resamples import Resamples
 from assay.types import Estimate, Floats
+
+if TYPE_CHECKING:
+    from assay.chat.load.results import AgentLoad
 
 # At most this many weights are in memory at a time (32 MB).
 _WEIGHTS_AT_ONCE = 4_000_000
@@ -256,7 +258,12 @@ class ScenarioTable:
                     needed = max(needed[0], fewest), max(needed[1], fewest)
                 elif varying > 0 and not found.error and n < fewest:
                     needed = fewest, fewest
-        first_in = {} if self._differ_once(weights, reps, seed) else self._first(weighed(self._resampled(reps, seed)))
+        if len(self.agents) == 1:  # in every resample
+            first_in = {self.agents[0]: 1.0}
+        elif self._differ_once(weights, reps, seed):
+            first_in = {}
+        else:
+            first_in = self._first(weighed(self._resampled(reps, seed)))
         return Uncertainty(
             {
                 agent: replace(blank, value=value, low=float(low[at]), high=float(high[at]))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from assay.compare import Comparison, ComparisonLine
 from assay.compare.costs import AgentCosts, known_costs
 from assay.report.verdicts import signed
 from assay.types import Estimate
+
+if TYPE_CHECKING:
+    from assay.compare import Comparison, ComparisonLine
 
 _HEADER = ("agent", "trials passed", "cost", "1,000 turns", "a passed trial", "seconds a passed trial")
 _WITHOUT_MONEY = (0, 1, 5)

@@ -39,13 +39,17 @@ class TrialCounts:
 
 def trial_counts(answers: Iterable[Answer]) -> TrialCounts:
     """How the trials of these answers ended: failed if a turn failed, else skipped if a turn was skipped."""
-    worst: dict[tuple[str, str, int], str] = {}
-    order = ("scored", "skipped", "failed")
+    trials: set[tuple[str, str, int]] = set()
+    skipped: set[tuple[str, str, int]] = set()
+    failed: set[tuple[str, str, int]] = set()
     for answer in answers:
         key = (answer.agent, answer.scenario, answer.repetition)
-        worst[key] = max(worst.get(key, "scored"), _status(answer), key=order.index)
-    found = Counter(worst.values())
-    return TrialCounts(*(found[name] for name in order))
+        trials.add(key)
+        status = _status(answer)
+        if status != "scored":
+            (failed if status == "failed" else skipped).add(key)
+    skipped -= failed
+    return TrialCounts(len(trials) - len(skipped) - len(failed), len(skipped), len(failed))
 
 
 def failed_trials(scores: Scores) -> dict[str, int]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from assay.compare import Comparison, ComparisonLine, Measure, Side
 from assay.plural import counted
 from assay.report.numbers import number
 from assay.types import Run
+
+if TYPE_CHECKING:
+    from assay.compare import Comparison, ComparisonLine, Measure, Side
 
 
 def told_apart(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -6,7 +6,7 @@ c/n into 1 − (1 − p)^k or p^k instead is biased for small n.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import comb
 
 from assay.errors import UsageError
@@ -45,7 +45,7 @@ def mean_pass_hat_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
         0.5
 
     """
-    return _mean([pass_hat_k(passes, trials, k) for passes, trials in counts])
+    return _mean(counts, k, pass_hat_k)
 
 
 def mean_pass_at_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
@@ -56,17 +56,20 @@ def mean_pass_at_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
         1.0
 
     """
-    return _mean([pass_at_k(passes, trials, k) for passes, trials in counts])
+    return _mean(counts, k, pass_at_k)
 
 
-def _mean(values: list[float | None]) -> Estimate:
-    known = [value for value in values if value is not None]
+def _mean(counts: Iterable[tuple[int, int]], k: int, share_of: Callable[[int, int, int], float | None]) -> Estimate:
+    """The mean over scenarios. Few counts differ, so the share of each is computed once."""
+    given = list(counts)
+    shares = {one: share_of(*one, k) for one in set(given)}
+    known = [share for one in given if (share := shares[one]) is not None]
     return Estimate(
         sum(known) / len(known) if known else None,
         unit="scenario",
         n=len(known),
         n_units=len(known),
-        n_skipped=len(values) - len(known),
+        n_skipped=len(given) - len(known),
     )
 
 

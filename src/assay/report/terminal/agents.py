@@ -10,15 +10,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.scores import KS, Scores
-from assay.compare import Comparison
 from assay.compare.costs import costs_of
 from assay.compare.decision import decision_of
 from assay.compare.overall import Overall, ScenarioTable
@@ -30,7 +28,6 @@ from assay.report.experience import MeasuredExperience, value_words
 from assay.report.facts import (
     PARTS,
     MatrixCell,
-    MatrixRow,
     accounts,
     failed_trials,
     scenario_matrix,
@@ -48,6 +45,10 @@ from assay.report.terminal.robustness import quirk_tables
 from assay.report.text import shorten
 from assay.runs.results import ExperimentResult
 from assay.types import Estimate
+
+if TYPE_CHECKING:
+    from assay.chat.load.results import AgentLoad
+    from assay.compare import Comparison
 
 _NONE: Final[Mapping[str, MeasuredExperience]] = MappingProxyType({})
 # How many agents fit side by side in 80 columns, without and with an interval beside each number.
@@ -95,7 +96,7 @@ class _SideBySide:
             *cost_tables(costs_of(scores), width),
             *effect_tables(self.effects),
             *skill_tables(self.skill, width),
-            *_matrix(scenario_matrix(scores), scores.agents, width),
+            *_matrix(scores, width),
             *failure_lines(scores),
             *_metrics(scores, width, {one.metric for one in self.skill.useless} if self.skill else set()),
             *_times(scores, width),
@@ -209,12 +210,15 @@ def _turns(kept: WeightRange) -> bool:
 # --- scenarios -------------------------------------------------------------------------------------------------------
 
 
-def _matrix(rows: Sequence[MatrixRow], agents: Sequence[str], width: int) -> Iterator[RenderableType]:
+def _matrix(scores: Scores, width: int) -> Iterator[RenderableType]:
+    agents = scores.agents
+    rows = scenario_matrix(scores) if len(agents) > 1 else []  # one agent differs from none
     apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
+    scenarios = len({answer.scenario for answer in scores.answers})
     if not apart:
-        yield Text(f"The agents differ in none of {len(rows):,} scenarios.")
+        yield Text(f"The agents differ in none of {scenarios:,} scenarios.")
         return
-    title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass, ! some failed"
+    title = f"{len(apart):,} of {scenarios:,} scenarios differ · repetitions that pass, ! some failed"
     if len(apart) > _MOST_ROWS:
         title += f" · the {_MOST_ROWS} furthest apart"
     for some in _chunks(agents):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from assay.compare import Comparison
 from assay.compare.costs import AgentCosts
 from assay.compare.decision import Decision
 from assay.report.costs import EFFECT_HEADER, cost_note, cost_table, effect_rows, has_costs
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.terminal import plain, plain_table
 from assay.report.text import shorten
+
+if TYPE_CHECKING:
+    from assay.compare import Comparison
 
 _HEADINGS = {"trials passed": "passed", "seconds a passed trial": "seconds"}
 _STYLES = {"sure": "bold green", "once": "bold green", "open": "bold yellow", "tie": "bold yellow"}
