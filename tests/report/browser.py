@@ -41,22 +41,27 @@ class Browser:
         self, path: Path, *, width: int = 1280, scheme: str = LIGHT, done: str = "true"
     ) -> tuple[str, list[str]]:
         """The page's elements once it is loaded and the expression `done` holds, and what the console said."""
+        with self.page(path.as_uri(), width=width, scheme=scheme, done=done) as page:
+            return page.dom, page.console
+
+    @contextmanager
+    def page(self, address: str, *, width: int = 1280, scheme: str = LIGHT, done: str = "true") -> Iterator[Page]:
+        """A page that is loaded and for which the expression `done` holds."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
-        page = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         try:
             self._events.clear()
             for domain in ("Page", "Runtime", "Log"):
-                self.call(f"{domain}.enable", page)
+                self.call(f"{domain}.enable", session)
             features = [{"name": "prefers-color-scheme", "value": scheme}]
-            self.call("Emulation.setEmulatedMedia", page, features=features)
-            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-            self.call("Emulation.setDeviceMetricsOverride", page, **size)
-            self.call("Page.navigate", page, url=path.as_uri())
-            self._wait_for_event("Page.loadEventFired", page)
-            self._wait_until(done, page)
-            dom = self.evaluate("document.documentElement.outerHTML", page)
-            return str(dom), [said for event in self._events if (said := _console(event, page))]
+            self.call("Emulation.setEmulatedMedia", session, features=features)
+            page = Page(self, session)
+            page.resize(width)
+            self.call("Page.navigate", session, url=address)
+            self._wait_for_event("Page.loadEventFired", session)
+            page.wait(done)
+            yield page
         finally:
             self.call("Target.disposeBrowserContext", browserContextId=context)
 
@@ -88,13 +93,6 @@ class Browser:
         while not any(event["method"] == method and event.get("sessionId") == session for event in self._events):
             self._events.append(self._read())
 
-    def _wait_until(self, expression: str, page: str) -> None:
-        deadline = time.monotonic() + _SECONDS
-        while not self.evaluate(f"!!({expression})", page):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the page did not come to: {expression}")
-            time.sleep(0.02)
-
     def _read(self) -> dict[str, Any]:
         deadline = time.monotonic() + _SECONDS
         with selectors.DefaultSelector() as waiting:
@@ -109,6 +107,41 @@ class Browser:
         message, _, self._unread = self._unread.partition(b"\0")
         answer: dict[str, Any] = json.loads(message)
         return answer
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is open."""
+
+    browser: Browser
+    session: str
+
+    def value(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page, whose own policy does not apply to it."""
+        return self.browser.evaluate(expression, self.session)
+
+    def wait(self, expression: str) -> None:
+        """Wait until an expression holds."""
+        deadline = time.monotonic() + _SECONDS
+        while not self.value(f"!!({expression})"):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the page did not come to: {expression}")
+            time.sleep(0.02)
+
+    def resize(self, width: int) -> None:
+        """Change the width of the window."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.browser.call("Emulation.setDeviceMetricsOverride", self.session, **size)
+
+    @property
+    def dom(self) -> str:
+        """The page's elements as they are now."""
+        return str(self.value("document.documentElement.outerHTML"))
+
+    @property
+    def console(self) -> list[str]:
+        """What the console said since the page was opened."""
+        return [said for event in self.browser._events if (said := _console(event, self.session))]
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from tests.report.agent_pages import write
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
-from tests.report.browser import CHARTS, DARK, LIGHT, Browser
+from tests.report.browser import CHARTS, DARK, Browser, Page
 
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall, overall
@@ -25,62 +26,49 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=5)]
 
 HOSTILE_AGENTS = tuple(f"{text} {agent}" for text, agent in zip(HOSTILE, AGENTS, strict=False))
 
-# Runs in a page around the one that is tried, whose policy lets nobody else's script in: does the steps one after the
-# other, and after each notes what the page says.
-_TRY = """
-onload = async () => {
-  const page = document.querySelector("iframe").contentDocument;
-  const ready = () => page.documentElement.dataset.overall === "done" && page.documentElement.dataset.charts === "done";
-  while (!ready()) await new Promise((next) => setTimeout(next, 50));
-  const said = (selector) => [...page.querySelectorAll(selector)].map((one) => one.textContent);
+# Does the steps one after the other, and after each notes what the page says.
+_TRY = """((steps) => {
+  const said = (selector) => [...document.querySelectorAll(selector)].map((one) => one.textContent);
   const look = () => ({
-    sentence: page.querySelector('[data-overall="sentence"]').textContent,
-    made: page.querySelector('[data-overall="made"]').textContent,
-    order: [...page.querySelectorAll("[data-agent]")].map((row) => Number(row.dataset.agent)),
+    sentence: document.querySelector('[data-overall="sentence"]').textContent,
+    made: document.querySelector('[data-overall="made"]').textContent,
+    order: [...document.querySelectorAll("[data-agent]")].map((row) => Number(row.dataset.agent)),
     values: said("[data-agent] .value"),
     ranks: said("[data-agent] .rank"),
     ends: said("[data-agent] .ends"),
-    chance: page.querySelector('[data-overall="chance"]').textContent,
+    chance: document.querySelector('[data-overall="chance"]').textContent,
     criteria: said(".weight.criterion small"),
     groups: Object.fromEntries(
-      [...page.querySelectorAll(".weight.group")].map((row) => [row.dataset.group, row.lastElementChild.textContent])
+      [...document.querySelectorAll(".weight.group")].map(
+        (row) => [row.dataset.group, row.lastElementChild.textContent]
+      )
     ),
     weights: said(".weight.criterion output"),
-    stale: page.querySelector("#overall").classList.contains("stale"),
-    note: [...page.querySelectorAll(".stale-note")].some((note) => !note.hidden),
-    pressed: [...page.querySelectorAll("[aria-pressed=true]")].map((one) => one.textContent),
-    disabled: page.querySelectorAll("input:disabled, .presets button:disabled").length,
+    stale: document.querySelector("#overall").classList.contains("stale"),
+    note: [...document.querySelectorAll(".stale-note")].some((note) => !note.hidden),
+    pressed: [...document.querySelectorAll("[aria-pressed=true]")].map((one) => one.textContent),
+    disabled: document.querySelectorAll("input:disabled, .presets button:disabled").length,
   });
   const seen = [look()];
-  for (const step of STEPS) {
-    if (step.press) page.querySelector(step.press).click();
+  for (const step of steps) {
+    if (step.press) document.querySelector(step.press).click();
     for (const [selector, value] of Object.entries(step.set ?? {})) {
-      const input = page.querySelector(`${selector} input`);
+      const input = document.querySelector(`${selector} input`);
       input.value = value;
       input.dispatchEvent(new Event("input", { bubbles: true }));
     }
     seen.push(look());
   }
-  document.body.dataset.width = page.documentElement.scrollWidth;
-  document.body.dataset.seen = JSON.stringify(seen);
-};
-"""
+  return seen;
+})"""
 
 
-def tried(
-    browser: Browser, page: Path, steps: list[dict[str, Any]], *, width: int = 1200
-) -> tuple[list[dict[str, Any]], int]:
-    """What the page says at first and after each step, and how wide it is; the console must stay silent."""
-    frame = page.with_suffix(".frame.html")
-    script = f"const STEPS = {json.dumps(steps)};{_TRY}"
-    frame.write_text(
-        f'<iframe src="{page.name}" width="{width}" height="900"></iframe><script>{script}</script>', encoding="utf-8"
-    )
-    dom, console = browser.opened(frame, done="document.body.dataset.seen")
-    assert console == []
-    (seen,) = re.findall(r'data-seen="([^"]*)"', dom)
-    (wide,) = re.findall(r'data-width="(\d+)"', dom)
-    return json.loads(html.unescape(seen)), int(wide)
+def tried(page: Page, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the page says at first and after each step; the console must stay silent."""
+    page.wait("document.documentElement.dataset.overall === 'done'")
+    seen: list[dict[str, Any]] = page.value(f"{_TRY}({json.dumps(steps)})")
+    assert page.console == []
+    return seen
 
 
 def expected(means: CriterionMeans, weights: Weights) -> dict[str, Any]:
@@ -134,10 +122,24 @@ def plausible() -> Scores:
     return scores(scenarios=16, repetitions=2)
 
 
-def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
+@pytest.fixture(scope="module")
+def linked(plausible: Scores, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Page]:
+    """The page, opened by a link to one of its scenarios."""
+    path = write(plausible, tmp_path_factory.mktemp("page") / "page.html")
+    with browser.page(f"{path.as_uri()}#s3-a2", done=CHARTS) as page:
+        yield page
+
+
+def test_a_link_opens_its_target(linked: Page) -> None:
+    assert linked.value("document.getElementById('s3-a2').closest('details').open") is True
+    assert linked.value("document.querySelectorAll('details.scenario[open]').length") == 1
+    assert linked.console == []
+
+
+def test_the_script_computes_what_python_does(plausible: Scores, linked: Page) -> None:
     found = overall(plausible)
     steps = moves(found)
-    seen, _ = tried(browser, write(plausible, tmp_path / "page.html"), [step for step, _ in steps])
+    seen = tried(linked, [step for step, _ in steps])
     wanted = [DEFAULT_WEIGHTS, *(weights for _, weights in steps)]
     for saw, weights in zip(seen, wanted, strict=True):
         for field, value in expected(found.means, weights).items():
@@ -169,7 +171,8 @@ def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path, brows
     given = Scores(twins, plausible.metrics, plausible.seed)
     found = overall(given)
     assert found.standing.winners == ("google-adk", "twin")
-    seen, _ = tried(browser, write(given, tmp_path / "page.html"), [{"set": {'[data-criterion="1"]': 3}}])
+    with browser.page(write(given, tmp_path / "page.html").as_uri()) as page:
+        seen = tried(page, [{"set": {'[data-criterion="1"]': 3}}])
     weights = Weights(dict(DEFAULT_WEIGHTS.criteria) | {found.means.criteria[1].name: 3})
     for saw, set_ in zip(seen, (DEFAULT_WEIGHTS, weights), strict=True):
         for field, value in expected(found.means, set_).items():
@@ -180,35 +183,20 @@ def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path, brows
 def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path, browser: Browser) -> None:
     given = scores(HOSTILE_AGENTS, scenarios=12, repetitions=2, hostile=True)
     page = write(given, tmp_path / "page.html", experience=experience(HOSTILE_AGENTS), notes=HOSTILE, suite=HOSTILE[4])
-    seen, width = tried(browser, page, [{"set": {'[data-criterion="9"]': 0}}], width=390)
-    assert width == 390
+    with browser.page(page.as_uri(), scheme=DARK, done=CHARTS) as opened:
+        dom = opened.dom
+        opened.resize(390)
+        seen = tried(opened, [{"set": {'[data-criterion="9"]': 0}}])
+        opened.wait("document.documentElement.scrollWidth === 390")
+        assert opened.console == []
     means = overall(given).means
     assert (
         seen[1]["sentence"]
         == expected(means, Weights(dict(DEFAULT_WEIGHTS.criteria) | {means.criteria[9].name: 0}))["sentence"]
     )
-    dom, console = browser.opened(page, scheme=DARK, done=CHARTS)
-    assert console == []
     assert "<title>5 agents side by side</title>" in dom
     assert re.search(r'<html[^>]* data-charts="done"', dom)
     assert "data-error" not in re.sub(r"<script\b.*?</script>", "", dom, flags=re.DOTALL)
-
-
-def test_a_link_opens_its_target(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
-    page = write(plausible, tmp_path / "page.html")
-    frame = tmp_path / "frame.html"
-    frame.write_text(
-        f'<iframe src="{page.name}#s3-a2" width="1200" height="900"></iframe><script>'
-        "onload = async () => { const page = document.querySelector('iframe').contentDocument;"
-        "while (page.documentElement.dataset.charts !== 'done') await new Promise((next) => setTimeout(next, 50));"
-        "document.body.dataset.open = page.getElementById('s3-a2').closest('details').open;"
-        "document.body.dataset.others = page.querySelectorAll('details.scenario[open]').length; };</script>",
-        encoding="utf-8",
-    )
-    dom, console = browser.opened(frame, scheme=LIGHT, done="document.body.dataset.others")
-    assert console == []
-    assert 'data-open="true"' in dom
-    assert 'data-others="1"' in dom
 
 
 # Types words into the field as a reader would, and waits for what is found.
