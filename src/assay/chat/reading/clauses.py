@@ -24,6 +24,8 @@ _REACH = 8
 _NEXT = 2
 # A chance below this, in percent, does not state that something will happen: forecasters call it slight.
 _SLIGHT_CHANCE = 30.0
+# Up to this, it says that it will not.
+_REMOTE_CHANCE = 10.0
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
 # Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
@@ -94,12 +96,12 @@ class Clauses:
         corrections = {at for one in reading.all("correction") for at in range(one.first, one.last + 1)}
         # The "no" of "no wait, 19 °C" denies what comes before it.
         denials = [mention.last for mention in reading.all("negation") if mention.last not in corrections]
-        negations = sorted(denials + zeros)
+        slight, remote = self._slight_chances(reading)
+        negations = sorted(denials + zeros + remote)
         conditions = [mention.last for mention in reading.all("hypothesis")]
         others = [at for at in conditions if reading.tokens[at].text not in self._unless]
         attributed = [mention.last for mention in reading.all("attributed")]
         ended = {mention.first for mention in reading.all("ended") if self._is_ended(reading, mention)}
-        slight = self._slight_chances(reading)
         has_questions = _has_questions(reading)
         stuffed = stuffed_tokens(reading, self._keyword_lists)
         heard = self._hearsay_tokens(reading)
@@ -245,13 +247,14 @@ class Clauses:
                 found.add(at)
         return found
 
-    def _slight_chances(self, reading: Reading) -> list[int]:
-        """Where a text gives a small chance of something: 'a 10 % chance of rain', 'chance of rain: 10 %'."""
+    def _slight_chances(self, reading: Reading) -> tuple[list[int], list[int]]:
+        """Where a text gives a small chance of something, and a remote one: 'a 20 % chance', 'chance of rain: 5 %'."""
         percentages = [q for q in reading.quantities if q.kind == "percentage"]
+        slight: list[int] = []
+        remote: list[int] = []
         if not percentages:
-            return []
+            return slight, remote
         firsts = [q.first for q in percentages]
-        found = []
         for chance in reading.all("chance"):
             at = bisect_left(firsts, chance.first)
             before = percentages[at - 1] if at and chance.first - percentages[at - 1].last <= _NEXT else None
@@ -260,8 +263,8 @@ class Clauses:
             if percentage is not None and percentage.high < _SLIGHT_CHANCE:
                 between = reading.tokens[min(chance.last, percentage.last) : max(chance.first, percentage.first)]
                 if not any(token.text in STOPS or token.text == "," for token in between):
-                    found.append(chance.last)
-        return found
+                    (remote if percentage.high <= _REMOTE_CHANCE else slight).append(chance.last)
+        return slight, remote
 
     def _is_asked(self, reading: Reading, index: int) -> bool:
         """Whether token `index` is part of a question and therefore not stated.

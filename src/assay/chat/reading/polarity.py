@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _OPENING = 5
 # A question that the text answers itself has at most this many tokens: "Any rain?"
 _SHORT = 4
+# In the cells of a table.
+_SIGNS = {"✓": True, "✔": True, "✅": True, "✗": False, "✘": False, "❌": False, "✖": False}
 
 
 def answer_own_questions(reading: Reading, polar: PolarWords) -> None:
@@ -63,6 +65,15 @@ class PolarWords:
         if words[-1:] != ["?"] or not self._interrogatives.isdisjoint(words):
             return False
         return any(word in self.inverted and before == "-" for before, word in pairwise(words))
+
+    def of_cell(self, tokens: Sequence[Token]) -> bool | None:
+        """What the cell of a table says if it is only a yes or no, in a word or as a mark; None if it says more."""
+        words = tuple(token.text for token in tokens if token.kind != "newline")
+        for sign, yes in _SIGNS.items():
+            if "".join(words).startswith(sign):
+                return yes
+        answers = dict(self._answers.get(words[0], ())) if words else {}
+        return answers.get(words)
 
     def answer(self, tokens: Sequence[Token]) -> tuple[int, int, bool] | None:
         """First and last token of the yes or no that a text begins with, and whether it is a yes."""

@@ -14,6 +14,7 @@ from assay.chat.reading.units import UnitReader, Units
 if TYPE_CHECKING:
     from assay.chat.reading.quantities import Quantity
     from assay.chat.reading.text import Reading
+    from assay.chat.reading.tokens import Token
 
 # A number is the figure before it in another unit if it differs by less than this: "15 °C or 59".
 _ROUNDED = 1.0
@@ -21,6 +22,9 @@ _ROUNDED = 1.0
 _LINKS = 2
 # How many words may name what a number counts: "15 blue cargo bikes left".
 _NOUNS = 3
+# A high and a low of one day differ by at most this many degrees.
+_WIDEST_DAY = 30
+_BEFORE_PAIR = frozenset(",:–—-|;(")
 # Lists whose words describe the subject.
 _DESCRIBING = frozenset({"states", "tells"})
 
@@ -96,7 +100,7 @@ class SharedUnitReader(UnitReader):
         if kind is None or at + 1 >= len(tokens) or tokens[at].text not in grammar.linking:
             return None
         for token in tokens[at + 1 : at + 2 + _LINKS]:
-            if any(phrase.keys[-1] in _DESCRIBING for phrase in token.phrases):
+            if _describes(token):
                 return kind
         return None
 
@@ -139,12 +143,31 @@ class SharedUnitReader(UnitReader):
 
     def unit_of_pair(self, number: Number) -> Unit | None:
         """The unit of the second of two figures with a slash between them, if they can be a high and a low: 9/1 °C."""
-        at = number.last + 2
+        at, known = number.last + 2, self.reading.quantities
+        if known and known[-1].last == number.first - 2 and self.tokens[number.first - 1].text == "/":
+            return known[-1].unit if not known[-1].unit.tokens else None  # the second of "24/18"
         if at >= len(self.tokens) or self.tokens[at - 1].text != "/":
             return None
         other = self.number(at + (self.tokens[at].text in MINUS))
         unit = None if other is None else self.unit_after(other.last)[0]
+        if unit is None and other is not None:
+            return self.unit_of_bare_pair(number, other)
         return unit if unit is not None and self.shared.extremes <= self.shared.roles.get(unit.kind, set()) else None
+
+    def unit_of_bare_pair(self, number: Number, other: Number) -> Unit | None:
+        """The unit of a high and a low without one, if a state is named with them: 'Tuesday: rain, 24/18'."""
+        tokens, kind = self.tokens, next(iter(self.shared.bare), None)
+        before = tokens[number.first - 1] if number.first else None
+        after = tokens[other.last + 1] if other.last + 1 < len(tokens) else None
+        if kind is None or number.decimals or other.decimals or not 0 < number.value - other.value <= _WIDEST_DAY:
+            return None
+        if after is not None and (after.kind in ("word", "number") or after.text in "/%"):
+            return None
+        if before is None or not (before.text in _BEFORE_PAIR or _describes(before)):
+            return None
+        first, last = self.reading.sentence(number.first)
+        is_described = any(map(_describes, tokens[first : last + 1]))
+        return self.usual_unit(self.units.kinds[kind], number.value) if is_described else None
 
     def unit_of_other(self, number: Number) -> Unit | None:
         """The unit of the figure that a number is an alternative to: '15 °C or 25'; None if there is none."""
@@ -181,3 +204,8 @@ class SharedUnitReader(UnitReader):
         name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
         how = kind.units[name]
         return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
+
+
+def _describes(token: Token) -> bool:
+    """Whether a word describes the subject: rainy."""
+    return any(phrase.keys[-1] in _DESCRIBING for phrase in token.phrases)

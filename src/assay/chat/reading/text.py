@@ -166,6 +166,7 @@ class Reader:
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
+        self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
         self.small_words = self.function_words.union(*(lexicon.language.get(name, ()) for name in small))
         self._from_words = frozenset(lexicon.language.get("from_words", ()))
@@ -218,6 +219,14 @@ class Reader:
         if any(tokens[at].text in self.polar.questions for at in starts if at <= index):
             return True
         return bool(self.polar.inverted) and self.polar.is_inverted(tokens[first : last + 1])
+
+    def has_anaphor(self, tokens: Sequence[Token]) -> bool:
+        """Whether a word stands for what was named before: 'it is', and not the 'es' of 'gibt es'."""
+        words = [token.text for token in tokens]
+        return any(
+            word in self.anaphors and f"{before} {word}" not in self._expletives
+            for before, word in zip(["", *words], words, strict=False)
+        )
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.chat.reading.columns import tables
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 
@@ -98,9 +99,42 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         if where is None:
             where = known[mention.first] = locate(mention.first)
         found.append(StateClaim(mention.keys[-2].removeprefix("states."), mention.asserted, *where, mention))
+    if found and "|" in response.text:
+        found = _answered_in_cells(context, found)
     if len(context.response_places) > 1 and found and "negation" in response.lists:
         found += _elliptic_denials(context, found)
     return found or _states_of_figures(context)
+
+
+def _answered_in_cells(context: ScoringContext, found: list[StateClaim]) -> list[StateClaim]:
+    """The claims with those that a table makes by yes or no under or beside a state: '| In stock | Yes | No |'."""
+    response, polar = context.response, context.reader.polar
+    headings = {claim.said.first: claim for claim in found}
+    used: set[int] = set()
+    added = []
+    for head, rows in tables(response):
+        for row in rows:
+            for column, cell in enumerate(row):
+                tokens = response.tokens[cell.first : cell.stop]
+                yes = polar.of_cell(tokens)
+                if yes is None or not column:
+                    continue
+                for heading in (row[0], head[column] if column < len(head) else row[0]):
+                    stated = next((at for at in range(heading.first, heading.stop) if at in headings), None)
+                    if stated is None:
+                        continue
+                    used.add(stated)
+                    said = Mention(
+                        response.starts[cell.first],
+                        response.ends[cell.stop - 1],
+                        cell.first,
+                        cell.stop - 1,
+                        headings[stated].said.keys,
+                    )
+                    claim = StateClaim(headings[stated].what, yes, *context.locate(cell.first), said)
+                    added += [claim, *([] if yes or (other := _opposite(context, claim)) is None else [other])]
+                    break
+    return [*(claim for claim in found if claim.said.first not in used), *added]
 
 
 def _elliptic_denials(context: ScoringContext, found: Sequence[StateClaim]) -> list[StateClaim]:

@@ -336,12 +336,14 @@ class ResponseDays:
 
         Figures of a list share the day: 'a high of 14 °C and a low of 6 °C tomorrow'.
         """
-        figures = self._response.quantities
+        figures, tokens = self._response.quantities, self._response.tokens
         at = bisect_left(figures, day, key=FIRST) - 1
-        if at < 1 or figures[at].last + 1 != day or figures[at - 1].first != index:
+        if at < 1 or figures[at - 1].first != index:
             return False
-        between = self._response.tokens[figures[at - 1].last + 1 : figures[at].first]
-        return any(token.text in self._reader.leading for token in between)
+        if any(token.text not in self._reader.function_words for token in tokens[figures[at].last + 1 : day]):
+            return False
+        between = tokens[figures[at - 1].last + 1 : figures[at].first]
+        return any(token.text in self._reader.leading or token.text in self._reader.than_days for token in between)
 
     def _is_of_next_state(self, index: int, start: int, time: Mention) -> bool:
         """Whether a later time is only that of a state added after token `index`: 'it's clear with rain tomorrow'."""

@@ -80,7 +80,7 @@ class ProductNames:
             return self._named_afterwards(reading, taken)
         named = self._named_products(reading, taken)
         if len(true) > 1:
-            named += self._plain_versions(reading)
+            named += [*self._plain_versions(reading), *self._other_nouns(reading, known)]
         if "\n" in reading.text:
             named += self._listed_products(reading, {place.first for place in known})
         if "|" in reading.text:
@@ -109,6 +109,34 @@ class ProductNames:
                 name = " ".join(word.folded for word in tokens[at : last + 1])
                 found.append(Place(reading.starts[at], reading.ends[last], at, last, name))
         return found
+
+    def _other_nouns(self, reading: Reading, known: Sequence[Place]) -> list[Place]:
+        """Products that share the first word with the truth's: 'the Loom pillow is £29 and the Loom blanket £79'."""
+        tokens, found = reading.tokens, []
+        named = {reading.sentence(place.first) for place in known}
+        taken = {place.first for place in known}
+        for at, token in enumerate(tokens):
+            if token.folded != self._true[0] or not token.capital or at in taken or not at:
+                continue
+            if tokens[at - 1].text not in self._articles or reading.sentence(at) not in named:
+                continue
+            last = at
+            while last + 1 < len(tokens) and last < at + _DESCRIBING and self._is_noun(tokens[last + 1]):
+                last += 1
+            if (
+                last > at
+                and self._begins_predicate(tokens[last + 1 : last + 2])
+                and tokens[last].folded not in self._true
+            ):
+                name = " ".join(word.folded for word in reversed(tokens[at : last + 1]))
+                found.append(Place(reading.starts[at], reading.ends[last], at, last, name))
+        return found
+
+    def _is_noun(self, token: Token) -> bool:
+        """Whether a word may be a part of a name in lower case: no verb, no preposition, no word of a list."""
+        return (
+            self._tells_apart(token) and token.text not in self._verbs and token.text not in self._reader.prepositions
+        )
 
     def _named_products(self, reading: Reading, taken: set[int]) -> list[Place]:
         """Other products by name, after an article: 'the City Sneaker is €59', 'the similar Brisa', 'le modèle Zénith'.
@@ -225,9 +253,10 @@ class ProductNames:
         for head, _ in tables(reading):
             if not any(cell.first <= at < cell.stop for cell in head for at in known):
                 continue
-            for cell in head:
+            for column, cell in enumerate(head):
                 label = [at for at in range(cell.first, cell.stop) if tokens[at].kind == "word"]
-                if len(label) < _SHORTEST_NAME or not known.isdisjoint(label):
+                # The first column may be headed by what its rows are: "Feature".
+                if len(label) < _SHORTEST_NAME - bool(column) or not known.isdisjoint(label):
                     continue
                 if all(tokens[at].capital and self._tells_apart(tokens[at]) for at in label):
                     name = " ".join(tokens[at].folded for at in label)

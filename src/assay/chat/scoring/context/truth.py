@@ -57,8 +57,28 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     named = {response.sentence(place.first) for place in of_truth}
     if not named:  # the first figure is that of what was asked about: "$299 for the small one. The large one is $379."
         named = {response.sentence(found[0][0].said.first)}
+    found = _without_repeated(context, found)
     families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
     return [(claim, facts) for claim, facts in found if not _is_of_another(context, claim, named, families)]
+
+
+def _without_repeated(
+    context: ScoringContext, found: list[tuple[FigureClaim, list[Fact]]]
+) -> list[tuple[FigureClaim, list[Fact]]]:
+    """Figures without those of the user's that an answer with one of its own refers to: 'send us the $349 offer'."""
+    asked = {(figure.kind, figure.low, figure.high) for figure in context.query.quantities}
+    if not asked:
+        return found
+    articles, tokens = context.reader.articles, context.response.tokens
+    repeated = {
+        id(claim)
+        for claim, _ in found
+        if (claim.what, claim.said.low, claim.said.high) in asked
+        and claim.said.first
+        and tokens[claim.said.first - 1].text in articles
+    }
+    own = {claim.what for claim, _ in found if (claim.what, claim.said.low, claim.said.high) not in asked}
+    return [one for one in found if id(one[0]) not in repeated or one[0].what not in own]
 
 
 def _is_of_another(
@@ -74,7 +94,7 @@ def _is_of_another(
     if family is None or family not in families or sentence in named:
         return False
     before = response.tokens[sentence[0] : first]
-    if any(token.text in context.reader.anaphors for token in response.tokens[sentence[0] : sentence[1] + 1]):
+    if context.reader.has_anaphor(response.tokens[sentence[0] : sentence[1] + 1]):
         return False
     return any(token.kind == "word" and token.text not in context.reader.small_words for token in before)
 
