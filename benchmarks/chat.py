@@ -81,7 +81,9 @@ def plain_loop(words: Sequence[str], texts: Sequence[str]) -> int:
 
 def words_of(lexicon: Lexicon) -> list[str]:
     """Every entry of every list, as the loop would look for it."""
-    phrases = [phrase for table in (lexicon.by_stem, lexicon.by_form) for listed in table.values() for phrase in listed]
+    tables = (lexicon.by_stem, lexicon.by_form)
+    patterns = [pattern for table in tables for listed in table.values() for pattern in listed]
+    phrases = [phrase for pattern in patterns for phrase in pattern.phrases()]
     return [" ".join(form for form, _ in phrase.parts).lower() for phrase in phrases]
 
 

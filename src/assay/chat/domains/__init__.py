@@ -14,7 +14,7 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from assay.chat.reading.lexicon import read_toml
+from assay.chat.reading.language_files import read_toml
 from assay.errors import UsageError
 from assay.registry import Registry
 

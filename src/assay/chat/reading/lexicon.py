@@ -5,17 +5,16 @@ Knows the format of the lists (`languages/*.toml`, `domains/*/*.toml`), and noth
 
 from __future__ import annotations
 
-import functools
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from assay.errors import UsageError, missing_extra, unknown_name
+from assay.chat.reading.language_files import read_language, read_toml
+from assay.errors import UsageError, missing_extra
 
 # One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
 # Tags, entities and emphasis marks are formatting and are ignored.
@@ -53,18 +52,42 @@ def normal(word: str) -> str:
     return word.lower().translate(_APOSTROPHES)
 
 
+EntryWords = tuple[tuple[str, bool], ...]
+"""For each of several words: the stem, or the exact form if the flag is set."""
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """One entry of a list."""
 
-    parts: tuple[tuple[str, bool], ...]
-    """For each word: the stem, or the exact form if the flag is set."""
+    parts: EntryWords
     keys: tuple[str, ...]
     """Its list and the lists that contain that list: ('advice.should', 'advice')."""
     hides: bool
     """Whether shorter entries inside it are ignored."""
     reach: int
     """How many words follow its first."""
+
+
+@dataclass(slots=True, eq=False)
+class Pattern:
+    """An entry as it is written, which stands for several if it refers to groups: {weekday} or {day} {now}.
+
+    A few entries stand for most of all phrases, and a text needs only those that begin with one of its words.
+    """
+
+    start: EntryWords
+    """The first words."""
+    rest: Sequence[Sequence[EntryWords]]
+    """What may follow: for each further word or group, the options."""
+    keys: tuple[str, ...]
+    hides: bool
+
+    def phrases(self) -> Iterator[Phrase]:
+        """The entries that it stands for."""
+        for chosen in product(*self.rest):
+            parts = (*self.start, *chain(*chosen))
+            yield Phrase(parts, self.keys, self.hides, reach=len(parts) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +194,10 @@ class Lexicon:
 
     language: Mapping[str, Any]
     stemmer: Stemmer
-    by_stem: dict[str, list[Phrase]] = field(default_factory=dict)
-    by_form: dict[str, list[Phrase]] = field(default_factory=dict)
+    by_stem: dict[str, list[Pattern]] = field(default_factory=dict)
+    by_form: dict[str, list[Pattern]] = field(default_factory=dict)
+    expanded: dict[tuple[str, bool], list[Phrase]] = field(default_factory=dict)
+    """The entries of patterns, by their first word and whether it is a form; made when a text first has that word."""
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Words that entries refer to as {name}, each standing for any of them."""
     elisions: frozenset[str] = frozenset()
@@ -194,40 +219,58 @@ class Lexicon:
     counted: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
     """By kind, words before a number that counts what is named between it and its unit, and words for what it is not:
     "there are 15 bikes left", "there are 3 sizes left"."""
-    pieces: dict[str, tuple[tuple[str, bool], ...]] = field(default_factory=dict)
-    """What each word of an entry, as it is written there, becomes: groups repeat the same words in many entries."""
+    pieces: dict[str, tuple[EntryWords, ...]] = field(default_factory=dict)
+    """What each word of an entry, as it is written there, stands for: many entries have the same words and groups."""
 
     def add(self, key: str, entries: Iterable[str]) -> None:
         """Add the entries of the list `key`."""
         names = key.split(".")
         keys = tuple(".".join(names[:end]) for end in range(len(names), 0, -1))
         hides = names[0] in _HIDING
-        for entry in self._expanded(key, entries):
-            parts = self._parts(entry)
-            if not parts:
-                raise UsageError(f"the list '{key}' has an empty entry", hint="Remove it from the word list")
-            phrase = Phrase(parts, keys, hides=hides, reach=len(parts) - 1)
-            first, exact = parts[0]
-            table = self.by_form if exact else self.by_stem
-            table.setdefault(first.lower() if exact else first, []).append(phrase)
-            if len(parts) > 1:
-                self.seconds.add(parts[1][0].lower())
-                self.inner.update([form.lower() for form, _ in parts[1:]])
-
-    def _expanded(self, key: str, entries: Iterable[str]) -> Iterator[str]:
-        """The entries with each {name} replaced by every word of the group."""
         for entry in entries:
-            found = _GROUP.search(entry)
-            if found is None:
-                yield entry
-                continue
-            words = self.groups.get(found.group(1))
-            if words is None:
-                raise UsageError(
-                    f"the list '{key}' refers to {found.group()}, which is not defined",
-                    hint="Define it under [groups] in the language's or the domain's file",
-                )
-            yield from self._expanded(key, [f"{entry[: found.start()]}{w}{entry[found.end() :]}" for w in words])
+            starts, *rest = [self._options(key, piece) for piece in entry.split()] or [((),)]
+            while rest and not all(starts):
+                starts, rest = tuple(start + parts for start in starts for parts in rest[0]), rest[1:]
+            if not all(starts):
+                raise UsageError(f"the list '{key}' has an empty entry", hint="Remove it from the word list")
+            for start in starts:
+                first, exact = start[0]
+                table = self.by_form if exact else self.by_stem
+                table.setdefault(first.lower() if exact else first, []).append(Pattern(start, rest, keys, hides))
+            self._note_inner(starts, rest)
+
+    def _note_inner(self, starts: Sequence[EntryWords], rest: Sequence[Sequence[EntryWords]]) -> None:
+        """Remember the words of an entry that are not its first."""
+        after_first = [start[1:] for start in starts]
+        for options in (after_first, *rest) if rest or any(after_first) else ():
+            self.inner.update([form.lower() for parts in options for form, _ in parts])
+        for options in (after_first, *rest):
+            self.seconds.update([parts[0][0].lower() for parts in options if parts])
+            if all(options):
+                break
+
+    def _options(self, key: str, piece: str) -> tuple[EntryWords, ...]:
+        """What a piece of an entry stands for: itself, or, for a {name} in it, any word of the group."""
+        known = self.pieces.get(piece)
+        if known is None:
+            known = self.pieces[piece] = tuple(self._read_piece(key, piece))
+        return known
+
+    def _read_piece(self, key: str, piece: str) -> Iterator[EntryWords]:
+        found = _GROUP.search(piece)
+        if found is None:
+            yield tuple(self._parts(piece))
+            return
+        words = self.groups.get(found.group(1))
+        if words is None:
+            raise UsageError(
+                f"the list '{key}' refers to {found.group()}, which is not defined",
+                hint="Define it under [groups] in the language's or the domain's file",
+            )
+        for word in words:
+            written = f"{piece[: found.start()]}{word}{piece[found.end() :]}"
+            for chosen in product(*[self._options(key, inner) for inner in written.split()]):
+                yield tuple(chain(*chosen))
 
     def stem(self, word: str) -> str:
         """The stem of a normalised word, or the word itself if no entry could have its stem."""
@@ -235,18 +278,19 @@ class Lexicon:
 
     def phrases(self, word: str) -> list[Phrase]:
         """Entries that start with `word`, a normalised word."""
-        return self.by_form.get(word, []) + self.by_stem.get(self.stem(word), [])
+        return self.starting_with(word, exact=True) + self.starting_with(self.stem(word), exact=False)
 
-    def _parts(self, entry: str) -> tuple[tuple[str, bool], ...]:
-        found: tuple[tuple[str, bool], ...] = ()
-        for piece in entry.split():
-            known = self.pieces.get(piece)
-            if known is None:
-                known = self.pieces[piece] = tuple(self._parts_of_piece(piece))
-            found += known
-        return found
+    def starting_with(self, first: str, *, exact: bool) -> list[Phrase]:
+        """Entries whose first word has the form `first`, or the stem `first`."""
+        known = self.expanded.get((first, exact))
+        if known is None:
+            patterns = (self.by_form if exact else self.by_stem).get(first, ())
+            known = [phrase for pattern in patterns for phrase in pattern.phrases()]
+            if known:
+                self.expanded[first, exact] = known
+        return known
 
-    def _parts_of_piece(self, piece: str) -> Iterator[tuple[str, bool]]:
+    def _parts(self, piece: str) -> Iterator[tuple[str, bool]]:
         if normal(piece) in self.elisions:
             yield normal(piece), True
             return
@@ -371,41 +415,6 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     for key, words in extra.items():
         lexicon.add(key, words)
     return lexicon
-
-
-def shipped_languages() -> list[str]:
-    """Names of the languages that come with assay."""
-    folder = files("assay.chat.reading") / "languages"
-    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
-
-
-def language_file(language: str | Path) -> Traversable:
-    """The file of a language. A name, which may come from a transcript, is only ever one of those that assay ships."""
-    if isinstance(language, Path):
-        return language
-    if language not in shipped_languages():
-        raise unknown_name("language", f"{language:.60}", shipped_languages())
-    return files("assay.chat.reading") / "languages" / f"{language}.toml"
-
-
-def read_language(language: str | Path) -> Mapping[str, Any]:
-    """The tables of a language's file. One that comes with assay is read once; it must not be changed."""
-    return _shipped(language) if isinstance(language, str) else read_toml(language, f"the language '{language}'")
-
-
-@functools.cache
-def _shipped(name: str) -> Mapping[str, Any]:
-    return read_toml(language_file(name), f"the language '{name}'")
-
-
-def read_toml(path: Traversable, what: str) -> dict[str, Any]:
-    """The tables of a data file; if it is missing or malformed, the error says what it is for."""
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file for {what}", where=str(path), hint="Add one; copy en.toml") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{what} is not valid TOML: {error}", where=str(path)) from error
 
 
 def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[str]]]:

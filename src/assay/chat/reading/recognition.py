@@ -14,7 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from assay.chat.reading.lexicon import compile_lexicon, read_language, shipped_languages
+from assay.chat.reading.language_files import read_head, shipped_languages
+from assay.chat.reading.lexicon import compile_lexicon
 from assay.chat.reading.text import SHORT, Reader, Reading
 from assay.chat.reading.traits import IS_WORD, count, having
 from assay.errors import missing_extra
@@ -207,7 +208,7 @@ def shared_reader(
 
 @functools.cache
 def _function_words(language: str | Path) -> frozenset[str]:
-    stated = read_language(language)
+    stated = read_head(language)
     return frozenset((*stated["function_words"], *stated.get("recognised_by", ())))
 
 
@@ -224,7 +225,7 @@ def _is_glued(reading: Reading, at: int) -> bool:
 @functools.cache
 def _letters(language: str | Path) -> str:
     """The letters of a language beyond those of English."""
-    return str(read_language(language).get("letters", ""))
+    return str(read_head(language).get("letters", ""))
 
 
 def _listed_words(reading: Reading) -> set[int]:

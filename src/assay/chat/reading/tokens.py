@@ -165,7 +165,7 @@ class _Known(dict[str, Token]):
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
         self._number_powers: Mapping[str, float] = lexicon.language.get("number_powers", {})
         self._number_joint = str(lexicon.language.get("number_joint", ""))
-        self._after_number = lexicon.by_form.get(ANY_NUMBER, [])
+        self._after_number = lexicon.starting_with(ANY_NUMBER, exact=True)
         self._number_run: WordRun | None = None  # all numbers in digits begin the same entries
         self._decimal_comma = bool(lexicon.language.get("decimal_comma", False))
         self._function_words = frozenset(lexicon.language["function_words"])

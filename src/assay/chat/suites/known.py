@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.domains import DOMAINS, Domain
-from assay.chat.reading.lexicon import read_toml
+from assay.chat.reading.language_files import read_toml
 from assay.chat.yamlfile import Steps, refusal, refused
 from assay.errors import AssayError, unknown_name
 
