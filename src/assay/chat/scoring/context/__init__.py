@@ -5,6 +5,7 @@ Knows the reading of each text, the ground truth and the domain's data; knows no
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -307,17 +308,23 @@ class ScoringContext:
 
     def _is_made_good(self, error: Mention) -> bool:
         """Whether what was asked for follows an error all the same: 'I can't see the radar, but it's 29 °C there'."""
-        response = self.response
+        response, (contrasts, claimed) = self.response, self._made_good
         _, last = response.sentence(error.first)
         if last + 1 < len(response.tokens) and response.tokens[last + 1].text in self.reader.contrasting:
             last = response.sentence(last + 1)[1]  # "I can't see the radar. However, it's 29 °C there."
-        but = next(
-            (at for at in range(error.last + 1, last) if response.tokens[at].text in self.reader.contrasting), last
-        )
-        return any(
-            but < claim.said.first <= last and (is_later(claim.day) or not self.asks_later)
-            for claim, _ in self.comparable
-        )
+        at = bisect_right(contrasts, error.last)
+        if at == len(contrasts) or contrasts[at] >= last:
+            return False
+        at = bisect_right(claimed, contrasts[at])
+        return at < len(claimed) and claimed[at] <= last
+
+    @once
+    def _made_good(self) -> tuple[list[int], list[int]]:
+        """Where words such as 'but' are, and where figures that answer the query, ascending."""
+        words = self.reader.contrasting
+        claims = [claim for claim, _ in self.comparable if is_later(claim.day) or not self.asks_later]
+        contrasts = [at for at, token in enumerate(self.response.tokens) if token.text in words]
+        return contrasts, sorted(claim.said.first for claim in claims)
 
     @once_for_all
     def clarifications(self) -> list[Mention]:

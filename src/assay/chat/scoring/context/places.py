@@ -42,6 +42,8 @@ class _Named:
     all: list[str]
     """The name of each."""
     names: frozenset[str]
+    names_truth: bool
+    """Whether the ground truth's is among them."""
     assigned: Mapping[int, str]
     """The one that a token is about because of a table's heading or a word such as 'respectively'."""
 
@@ -148,7 +150,7 @@ class Subjects:
             nearest = at + 1
         else:
             nearest = at
-            while nearest >= 0 and not self._domain.uses_places and self._is_compared_with(reading, places[nearest]):
+            if nearest >= 0 and not self._domain.uses_places and self._is_compared_with(reading, places[nearest]):
                 nearest -= 1  # "It's cheaper than the Brisa. In stock."
             if nearest < 0:
                 return []
@@ -193,7 +195,7 @@ class Subjects:
         """Whether the place of the sentence before is meant: 'Seattle. It's raining there, while Bonn is dry.'"""
         tokens, (first, _) = reading.tokens, reading.sentence(index)
         if at < 0:  # "It's €59, while the Brisa is €42."
-            return not self._domain.uses_places and not any(self.is_true_name([place.name]) for place in places)
+            return not self._domain.uses_places and not self._named(reading).names_truth
         if reading.sentence(places[at].first)[1] + 1 != first:
             return False
         if not self._domain.uses_places and any(token.text in self._reader.anaphors for token in tokens[first:index]):
@@ -265,7 +267,8 @@ class Subjects:
         places = self._find(reading)
         names = [place.name for place in places]
         assigned = _assigned(reading, places) if len(places) > 1 else {}
-        return _Named(places, [place.first for place in places], names, frozenset(names), assigned)
+        is_true = self.is_true_name(names)
+        return _Named(places, [place.first for place in places], names, frozenset(names), is_true, assigned)
 
     def _find(self, reading: Reading) -> list[Place]:
         if not self._suite_names and any(place.name in self.true_names for place in reading.places):
