@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select, update
 
 from assay.recorded import Case
 from assay.store import schema
-from assay.store.database import insert_rows, select_rows
+from assay.store.database import insert_rows, select_among, select_rows
 from assay.store.encoded import AnswerRow, EncodedAnswer
 from assay.store.references import AnyRow
 from assay.store.texts import kept_text, plain_text
@@ -27,6 +27,8 @@ StoredTallies = Mapping[str, Mapping[Case, "Mapping[str, State]"]]
 EncodedTallies = Mapping[str, Mapping[Case, bytes]]
 """What `encode_states` made of them."""
 _Thing = TypeVar("_Thing")
+_CaseKey = tuple[str, str]
+"""Name and stratum of a case: in a dictionary they take a fraction of the time of the case itself."""
 
 LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
 _LARGE = frozenset({"query", "response", "failures", "entries", "truth"})
@@ -42,11 +44,12 @@ def add(
     """Add the tallies and answers that the run does not have yet. Returns how many tallies were new."""
     rows = [answer if isinstance(answer, EncodedAnswer) else EncodedAnswer.of(answer) for answer in answers]
     groups = _group_numbers(run.group_names, [*tallies, *(answer.agent for answer in rows)])
-    scenarios = {name: Case(name) for name in dict.fromkeys([answer.scenario for answer in rows])}
-    wanted = [case for by_case in tallies.values() for case in by_case] + list(scenarios.values())
-    numbers, new_cases = _case_numbers(connection, run, dict.fromkeys(wanted))
+    scenarios = dict.fromkeys([answer.scenario for answer in rows])
+    of_tallies = [(case.name, case.stratum) for by_case in tallies.values() for case in by_case]
+    wanted = dict.fromkeys([*of_tallies, *((name, "") for name in scenarios)])
+    numbers, new_cases = _case_numbers(connection, run, list(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
-    _add_answers(connection, run, rows, groups, {name: numbers[case] for name, case in scenarios.items()})
+    _add_answers(connection, run, rows, groups, {name: numbers[name, ""] for name in scenarios})
     connection.execute(
         update(schema.runs)
         .where(schema.runs.c.number == run.number)
@@ -60,23 +63,20 @@ def _group_numbers(known: Sequence[str], wanted: Iterable[str]) -> dict[str, int
     return {name: number for number, name in enumerate(dict.fromkeys([*known, *wanted]))}
 
 
-def _case_numbers(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> tuple[dict[Case, int], int]:
+def _case_numbers(connection: Connection, run: AnyRow, wanted: Sequence[_CaseKey]) -> tuple[dict[_CaseKey, int], int]:
     """Numbers of cases within the run, and how many cases are new; new cases get the next free numbers."""
     cases = schema.cases
-    of_run = cases.c.run == run.number
-    free = (connection.execute(select(func.max(cases.c.number)).where(of_run)).scalar() or 0) + 1
-    cases_wanted = list(wanted)
-    known: dict[Case, int] = {}
+    free = (connection.execute(select(func.max(cases.c.number)).where(cases.c.run == run.number)).scalar() or 0) + 1
+    known: dict[_CaseKey, int] = {}
     # An empty run, such as one that is saved at once, has no cases to look up.
-    for some in batches(cases_wanted, LOOKED_UP_AT_ONCE) if free > 1 else ():
-        query = select(cases.c.name, cases.c.stratum, cases.c.number)
-        rows = connection.execute(query.where(of_run, cases.c.name.in_({case.name for case in some})))
-        known |= {Case(name, stratum): number for name, stratum, number in rows}
-    new = [case for case in cases_wanted if case not in known]
+    for some in batches(wanted, LOOKED_UP_AT_ONCE) if free > 1 else ():
+        names = list({plain_text(name) for name, _ in some})
+        columns = ("name", "stratum", "number")
+        rows = select_among(connection, cases, columns, {"run": run.number}, among="name", values=names)
+        known |= {(kept_text(name), kept_text(stratum)): number for name, stratum, number in rows}
+    new = [case for case in wanted if case not in known]
     numbers = {case: free + at for at, case in enumerate(new)}
-    rows_to_add = [
-        (run.number, number, plain_text(case.name), plain_text(case.stratum)) for case, number in numbers.items()
-    ]
+    rows_to_add = [(run.number, number, plain_text(name), plain_text(of)) for (name, of), number in numbers.items()]
     insert_rows(connection, cases, rows_to_add)
     return known | numbers, len(new)
 
@@ -86,23 +86,23 @@ def _add_tallies(
     run: AnyRow,
     tallies: StoredTallies | EncodedTallies,
     groups: Mapping[str, int],
-    numbers: Mapping[Case, int],
+    numbers: Mapping[_CaseKey, int],
 ) -> int:
     table = schema.tallies
     held: set[tuple[int, int]] = set()
     if run.group_names:
         for group, by_case in tallies.items():
-            of_group = (table.c.run == run.number) & (table.c.group_number == groups[group])
+            of_group = {"run": run.number, "group_number": groups[group]}
             for some in batches(by_case, LOOKED_UP_AT_ONCE):
-                among = table.c.case_number.in_([numbers[case] for case in some])
-                rows = connection.execute(select(table.c.case_number).where(of_group, among))
+                values = [numbers[case.name, case.stratum] for case in some]
+                rows = select_among(connection, table, ("case_number",), of_group, among="case_number", values=values)
                 held |= {(groups[group], case) for (case,) in rows}
     new = 0
     rows_to_add = (
-        (run.number, groups[group], numbers[case], states if isinstance(states, bytes) else encoded_states(states))
+        (run.number, groups[group], number, states if isinstance(states, bytes) else encoded_states(states))
         for group, by_case in tallies.items()
         for case, states in by_case.items()
-        if (groups[group], numbers[case]) not in held
+        if (groups[group], number := numbers[case.name, case.stratum]) not in held
     )
     for batch in batches(rows_to_add, _WRITTEN_AT_ONCE):
         insert_rows(connection, table, batch)
@@ -127,14 +127,12 @@ def _add_answers(
     if not answers:
         return
     turns = schema.turns
-    of_run = turns.c.run == run.number
-    free = (connection.execute(select(func.max(turns.c.number)).where(of_run)).scalar() or 0) + 1
+    free = (connection.execute(select(func.max(turns.c.number)).where(turns.c.run == run.number)).scalar() or 0) + 1
     held: set[tuple[int, int, int, int]] = set()
     if free > 1:
-        wanted = sorted(numbers.values())
-        for some in batches(wanted, LOOKED_UP_AT_ONCE):
-            columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
-            rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
+        columns, of_run = ("group_number", "case_number", "repetition", "turn"), {"run": run.number}
+        for some in batches(sorted(numbers.values()), LOOKED_UP_AT_ONCE):
+            rows = select_among(connection, turns, columns, of_run, among="case_number", values=some)
             held |= {(group, case, repetition, turn) for group, case, repetition, turn in rows}
     for batch in batches(answers, _WRITTEN_AT_ONCE):
         turn_rows: list[tuple[Any, ...]] = []
