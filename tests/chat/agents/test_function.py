@@ -304,6 +304,40 @@ def test_function_that_never_returns_does_not_block_the_loop_from_closing() -> N
     release.set()
 
 
+def test_function_that_yields_without_end_runs_out_of_time() -> None:
+    def endless(text: str) -> Iterator[str]:
+        while True:
+            yield text
+
+    async def impatient() -> None:
+        async with asyncio.timeout(0.2):
+            await turn(FunctionAgent("mine", endless))
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(impatient())
+
+
+def test_slow_calls_between_quick_ones_do_not_delay_the_loop() -> None:
+    waits = threading.Event()
+
+    def sometimes_slow(text: str) -> str:
+        if text == "slow":
+            waits.wait(10)
+        return text
+
+    async def both() -> list[list[str | Reply]]:
+        agent = FunctionAgent("mine", sometimes_slow)
+        quick = [await turn(agent, f"{at}") for at in range(40)]
+        slow = asyncio.create_task(turn(agent, "slow", session="two"))
+        await asyncio.sleep(0.05)
+        quick.append(await turn(agent, "after"))
+        waits.set()
+        return [*quick, await slow]
+
+    said = [f"{at}" for at in range(40)]
+    assert asyncio.run(both()) == [[Reply(text)] for text in (*said, "after", "slow")]
+
+
 def test_situation_is_available_in_the_thread() -> None:
     async def play() -> None:
         agent = FunctionAgent("mine", lambda message: Situation.current().scenario)

@@ -10,13 +10,15 @@ import contextvars
 import difflib
 import importlib
 import inspect
+import itertools
 import os
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from queue import SimpleQueue
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -207,35 +209,79 @@ async def run_in_thread(function: Callable[[], Value]) -> Value:
     A function that never returns thus neither delays the others nor keeps the process alive.
     """
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Value] = loop.create_future()
     context = contextvars.copy_context()
+    call = _ThreadCall(lambda: context.run(function))
+    thread = _Thread.idle()
+    thread.run(call)
+    # To wait for a moment is cheaper than to be woken up by the event loop, if the thread was quick before.
+    if thread.was_quick and call.ended.acquire(timeout=_MOMENT):
+        if next(_quick_calls) % _MOST_IN_A_ROW == 0:
+            await asyncio.sleep(0)  # a function may yield without end, and its time must run out
+        return cast("Value", call.result())
+    future: asyncio.Future[None] = loop.create_future()
 
-    def settle(value: Value | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)  # type: ignore[arg-type]
+    def settle() -> None:
+        if not future.done():
+            future.set_result(None)
 
-    def run() -> Callable[[], None]:
-        value: Value | None = None
-        error: BaseException | None = None
+    def tell() -> None:
+        with suppress(RuntimeError):  # the loop has been closed, so nothing awaits the result
+            loop.call_soon_threadsafe(settle)
+
+    if call.will_tell(tell):
+        await future
+    return cast("Value", call.result())
+
+
+# Seconds for which the event loop may wait for a thread, and how often before it does something else.
+_MOMENT = 0.0005
+_MOST_IN_A_ROW = 16
+_quick_calls = itertools.count(1)
+
+
+class _ThreadCall:
+    """A call in another thread, and what came of it."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._tell: Callable[[], None] | None = None
+        self._has_ended = False
+        self._state = threading.Lock()
+        self.ended = threading.Lock()
+        """Can be acquired once the call has ended."""
+        self.ended.acquire()
+
+    def run(self) -> None:
+        """Call the function, in the other thread."""
         try:
-            value = context.run(function)
-        except StopIteration as stop:  # a future cannot hold StopIteration
-            error = RuntimeError(f"the function raised StopIteration: {stop}")
+            self._value = self._function()
+        except StopIteration as stop:  # a coroutine cannot raise StopIteration
+            self._error = RuntimeError(f"the function raised StopIteration: {stop}")
         except BaseException as raised:
-            error = raised
+            self._error = raised
 
-        def tell() -> None:
-            with suppress(RuntimeError):  # the loop has been closed, so nothing awaits the result
-                loop.call_soon_threadsafe(settle, value, error)
+    def end(self) -> None:
+        """Report that it has ended."""
+        with self._state:
+            self._has_ended = True
+            tell = self._tell
+        self.ended.release()
+        if tell is not None:
+            tell()
 
-        return tell
+    def will_tell(self, tell: Callable[[], None]) -> bool:
+        """Whether `tell` will be called, by the other thread; not if the call has ended."""
+        with self._state:
+            self._tell = tell
+            return not self._has_ended
 
-    _Thread.idle().run(run)
-    return await future
+    def result(self) -> Any:
+        """What the function returned; raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._value
 
 
 class _Thread:
@@ -245,7 +291,9 @@ class _Thread:
     _most_idle: ClassVar[int] = 32
 
     def __init__(self) -> None:
-        self._functions: SimpleQueue[Callable[[], Callable[[], None]]] = SimpleQueue()
+        self.was_quick = False
+        """Whether its last call took no longer than the event loop may wait."""
+        self._calls: SimpleQueue[_ThreadCall] = SimpleQueue()
         threading.Thread(target=self._serve, daemon=True, name="assay agent").start()
 
     @classmethod
@@ -256,18 +304,21 @@ class _Thread:
         except IndexError:
             return cls()
 
-    def run(self, function: Callable[[], Callable[[], None]]) -> None:
-        """Call a function, which returns a function that reports its result."""
-        self._functions.put(function)
+    def run(self, call: _ThreadCall) -> None:
+        """Run a call, and then report that it has ended."""
+        self._calls.put(call)
 
     def _serve(self) -> None:
         while True:
-            tell = self._functions.get()()
+            call = self._calls.get()
+            started = time.perf_counter()
+            call.run()
+            self.was_quick = time.perf_counter() - started < _MOMENT
             is_kept = len(self._idle) < self._most_idle
             if is_kept:  # before it reports, so that the next call finds it
                 self._idle.append(self)
-            tell()
-            del tell  # it refers to the result
+            call.end()
+            del call  # it refers to the result
             if not is_kept:
                 return
 

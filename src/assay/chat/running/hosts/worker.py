@@ -21,6 +21,7 @@ from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, is_cancelled, play
 from assay.chat.running.processes.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
+from assay.chat.scoring.answers import Record
 from assay.chat.world.shop import SHOP
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
@@ -150,6 +151,14 @@ def refusal_of(error: Exception) -> dict[str, Any]:
 
 async def _play_until_told() -> None:
     await _serve(*await connect())
+
+
+def load_for_copies() -> None:
+    """Import and build what every agent needs, so that copies of this process share it."""
+    import assay.chat.agents.spec
+    import assay.chat.running.tracing  # noqa: F401
+
+    Record.model_rebuild()
 
 
 def play_conversations() -> None:

@@ -38,8 +38,9 @@ class Ahead:
         """Start processes for agents that are named as functions, NAME=module:function."""
         functions = sum(":" in one and "://" not in one for one in agents.split(","))
         if functions and can_fork():
-            from assay.chat.running.hosts.worker import play_conversations
+            from assay.chat.running.hosts.worker import load_for_copies, play_conversations
 
+            load_for_copies()  # for all of them: this process needs most of it too
             self._workers = [fork(play_conversations) for _ in range(min(functions, _MOST_WORKERS))]
             self._free = self._workers[:]
 
