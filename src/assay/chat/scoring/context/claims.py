@@ -6,12 +6,13 @@ Knows readings, subjects and days; knows no ground truth's values and no metric.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.columns import tables
+from assay.chat.reading.positions import within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 
@@ -134,7 +135,8 @@ def _answered_in_cells(context: ScoringContext, found: list[StateClaim]) -> list
                     claim = StateClaim(headings[stated].what, yes, *context.locate(cell.first), said)
                     added += [claim, *([] if yes or (other := _opposite(context, claim)) is None else [other])]
                     break
-    return [*(claim for claim in found if claim.said.first not in used), *added]
+    kept = [claim for claim in found if claim.said.first not in used]
+    return sorted([*kept, *added], key=lambda claim: claim.said.first)
 
 
 def _elliptic_denials(context: ScoringContext, found: Sequence[StateClaim]) -> list[StateClaim]:
@@ -144,13 +146,15 @@ def _elliptic_denials(context: ScoringContext, found: Sequence[StateClaim]) -> l
     told = {claim.said.first for claim in found} | {figure.first for figure in response.quantities}
     idle = {at for key in ("times", "negation") for one in response.all(key) for at in range(one.first, one.last + 1)}
     idle |= {at for place in context.response_places for at in range(place.first, place.last + 1)}
+    firsts = [claim.said.first for claim in found]
     denied: dict[int, StateClaim] = {}
     for negation in response.all("negation"):
         first, last = response.sentence(negation.first)
         after = bisect_right(ends, negation.first)
         start, stop = max(first, ends[after - 1] + 1), min(ends[after] if after < len(ends) else last + 1, last + 1)
-        named = [place for place in context.response_places if start <= place.first < stop]
-        before = [claim for claim in found if first <= claim.said.first < start and claim.affirmed]
+        named = within(context.response_places, start, stop)
+        stated = found[bisect_left(firsts, first) : bisect_left(firsts, start)]
+        before = [claim for claim in stated if claim.affirmed]
         if not named or not before or not told.isdisjoint(range(start, stop)):
             continue
         rest = [response.tokens[at] for at in range(start, stop) if at not in idle]
