@@ -163,6 +163,7 @@ class Reader:
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
         self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.and_words = frozenset(lexicon.language["and_words"])
+        self.copulas = frozenset(lexicon.language["copulas"])
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))

@@ -104,7 +104,34 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         found = _answered_in_cells(context, found)
     if len(context.response_places) > 1 and found and "negation" in response.lists:
         found += _elliptic_denials(context, found)
-    return found or _states_of_figures(context)
+    return found or _elliptic_answers(context) or _states_of_figures(context)
+
+
+def _elliptic_answers(context: ScoringContext) -> list[StateClaim]:
+    """What an answer says of each of several without repeating the question: 'The Duo is, the Trio isn't.'"""
+    asked, response, reader = context.question.polar_states, context.response, context.reader
+    if len(asked) != 1 or context.quoted:
+        return []
+    found: list[StateClaim] = []
+    state, tokens = next(iter(asked)), response.tokens
+    for place in context.response_places:
+        at = place.last + 1
+        after = at + 1
+        if at >= len(tokens) or not (tokens[at].denies or tokens[at].text in reader.copulas):
+            continue
+        is_denied = tokens[at].denies
+        if (
+            not is_denied
+            and after < len(tokens)
+            and tokens[after].text in reader.lexicon.language["negation"]["contrast"]
+        ):
+            is_denied, after = True, after + 1
+        if after < len(tokens) and tokens[after].kind == "word" and tokens[after].text not in reader.contrasting:
+            continue
+        said = Mention(response.starts[at], response.ends[after - 1], at, after - 1, (f"states.{state}", "states"))
+        claim = StateClaim(state, not is_denied, *context.locate(place.first), said)
+        found += [claim, *([other] if is_denied and (other := _opposite(context, claim)) is not None else [])]
+    return found
 
 
 def _answered_in_cells(context: ScoringContext, found: list[StateClaim]) -> list[StateClaim]:

@@ -112,6 +112,10 @@ class Subjects:
             return []
         return [main_name(words) if self._domain.uses_places else " ".join(words)]
 
+    def is_true_word(self, folded: str) -> bool:
+        """Whether a word, in lower case without accents, is a part of the name of the ground truth's subject."""
+        return folded in self._true_words
+
     def is_true_name(self, names: Sequence[str]) -> bool:
         """Whether one of `names` is that of the ground truth's subject; true if there are none, or it has none."""
         true = self.true_names

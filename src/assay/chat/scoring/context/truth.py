@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context.claims import NOT_COMPARED, FigureClaim, StateClaim
+from assay.chat.scoring.context.clause_subjects import is_of_something_else
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 
 if TYPE_CHECKING:
@@ -59,7 +60,17 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
         named = {response.sentence(found[0][0].said.first)}
     found = _without_repeated(context, found)
     families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
-    return [(claim, facts) for claim, facts in found if not _is_of_another(context, claim, named, families)]
+    told: set[str | None] = set()  # families of which a figure of the product itself came before
+    kept = []
+    for claim, facts in found:
+        family = context.kind(claim.what).family
+        if _is_of_another(context, claim, named, families):
+            continue
+        if family is not None and family in told and is_of_something_else(context, claim.said.first):
+            continue
+        told.add(family)
+        kept.append((claim, facts))
+    return kept
 
 
 def _without_repeated(
@@ -187,7 +198,10 @@ def asked_claims(context: ScoringContext) -> list[StateClaim]:
     if not context.state_claims:
         return []
     if not context.calendar.dates and not context.question.days and not any(c.day for c in context.state_claims):
-        return [claim for claim in context.state_claims if claim.is_about_truth]
+        claims = [claim for claim in context.state_claims if claim.is_about_truth]
+        if len(claims) < 2 or context.domain.uses_places:
+            return claims
+        return [claim for claim in claims if not is_of_something_else(context, claim.said.first)] or claims
     now = states_in(context, context.truth.states.get(None, ""))
     return [
         claim
