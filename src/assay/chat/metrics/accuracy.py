@@ -282,9 +282,12 @@ def _is_of_dispatch(context: ScoringContext, index: int) -> bool:
     response = context.response
     first, last = response.sentence(index)
     joins = context.reader.and_words | {","}
+    sending = {one.first for one in response.all("sent")}
 
     def distance(key: str) -> int:
         words = [one.first for one in response.all(key) if first <= one.first <= last]
+        if key == "dated":
+            words = [at for at in words if at not in sending]  # "shipped" tells of the dispatch only
         apart = (
             abs(at - index)
             + _PARTED * any(token.text in joins for token in response.tokens[min(at, index) : max(at, index)])

@@ -131,6 +131,8 @@ class _Roles:
         ):
             return True
         previous = self.word_before(quantity.first)
+        if foreign.heads and previous == "+":
+            return True  # "express delivery (+€6)"
         directed = previous in foreign.directions
         # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
         nearest = -1 if previous in foreign.origins else before
