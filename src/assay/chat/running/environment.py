@@ -197,6 +197,8 @@ class Environment:
 
     def unplayable(self, agent: UsesServices, scenario: Scenario) -> str | None:
         """Why an agent, with the setup's model and tools or with its own, cannot play a scenario; None if it can."""
+        if scenario.is_plain:
+            return None
         if scenario.preferences and not agent.uses_setup:
             return "known preferences of the user cannot be given to an agent that has its own memory"
         if scenario.has_restarts and not agent.uses_setup:

@@ -226,6 +226,13 @@ class Scenario(_Model):
         return any(turn.consent is not None for turn in self.turns)
 
     @cached_property
+    def is_plain(self) -> bool:
+        """Whether it has nothing but messages, so that any agent can play it: nothing is known, stored or disturbed."""
+        return not (self.preferences or self.fault or self.has_restarts or self.goes_on) and not any(
+            turn.fault or turn.state for turn in self.turns
+        )
+
+    @cached_property
     def goes_on(self) -> bool:
         """Whether the conversation goes on after a turn that failed, to see whether the next one works."""
         return self.has_quirks or self.has_hang_ups or self.has_consent
