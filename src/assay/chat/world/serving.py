@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 _START_SECONDS = 10.0
 _STOP_SECONDS = 5.0
+_OPEN_SECONDS = 1.0
+"""How long connections that are open when a server is stopped may take to close."""
 
 
 class LoopbackServer:
@@ -55,7 +57,7 @@ class LoopbackServer:
         self._stoppable_app: _StoppableApp | None = None
         self._host = host
         self._socket: socket.socket | None = None
-        self._server: uvicorn.Server | None = None
+        self._server: _PromptServer | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -87,9 +89,8 @@ class LoopbackServer:
             # The apps set this header themselves, from the simulated clock.
             date_header=False,
             server_header=False,
-            timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _PromptServer(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name=f"assay {self.url}", daemon=True
         )
@@ -112,11 +113,44 @@ class LoopbackServer:
             # A response that is cut off in the middle breaks its declared length, which uvicorn would report.
             with _silent(self._thread):
                 self._stoppable_app.stop()
-                self._server.should_exit = True
+                self._server.stop()
                 self._thread.join(_STOP_SECONDS)
         if self._socket is not None:
             self._socket.close()
         self._socket = self._server = self._thread = self._stoppable_app = None
+
+
+class _PromptServer(uvicorn.Server):
+    """Stops as soon as it is told to: uvicorn itself looks ten times a second, and then waits for as long again."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told = asyncio.Event()
+
+    def stop(self) -> None:
+        """Tell it to stop; may be called from any thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed already
+                self._loop.call_soon_threadsafe(self._told.set)
+
+    async def main_loop(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        # After the loop is known: whoever stops it earlier has set `should_exit` by then.
+        if not await self.on_tick(0):
+            await self._told.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        end = time.monotonic() + _OPEN_SECONDS
+        while (self.server_state.connections or self.server_state.tasks) and time.monotonic() < end:
+            await asyncio.sleep(0.002)
+        for task in self.server_state.tasks:
+            task.cancel()
 
 
 @contextlib.contextmanager
