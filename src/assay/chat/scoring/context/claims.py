@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.columns import tables
+from assay.chat.reading.places import Place
 from assay.chat.reading.positions import within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
@@ -104,12 +105,15 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         found = _answered_in_cells(context, found)
     if len(context.response_places) > 1 and found and "negation" in response.lists:
         found += _elliptic_denials(context, found)
-    return found or _elliptic_answers(context) or _states_of_figures(context)
+    if not any(claim.is_about_truth for claim in found):
+        found += _elliptic_answers(context)
+    return found or _states_of_figures(context)
 
 
 def _elliptic_answers(context: ScoringContext) -> list[StateClaim]:
     """What an answer says of each of several without repeating the question: 'The Duo is, the Trio isn't.'"""
     asked, response, reader = context.question.polar_states, context.response, context.reader
+    asked = asked or _states_asked_of(context)
     if len(asked) != 1 or context.quoted:
         return []
     found: list[StateClaim] = []
@@ -117,6 +121,10 @@ def _elliptic_answers(context: ScoringContext) -> list[StateClaim]:
     for place in context.response_places:
         at = place.last + 1
         after = at + 1
+        if not context.question.polar_states and _is_alone(context, place):  # "Which is in stock?" "Only the Duo."
+            said = Mention(place.start, place.end, place.first, place.last, (f"states.{state}", "states"))
+            found.append(StateClaim(state, True, *context.locate(place.first), said))
+            continue
         if at >= len(tokens) or not (tokens[at].denies or tokens[at].text in reader.copulas):
             continue
         is_denied = tokens[at].denies
@@ -132,6 +140,23 @@ def _elliptic_answers(context: ScoringContext) -> list[StateClaim]:
         claim = StateClaim(state, not is_denied, *context.locate(place.first), said)
         found += [claim, *([other] if is_denied and (other := _opposite(context, claim)) is not None else [])]
     return found
+
+
+def _states_asked_of(context: ScoringContext) -> frozenset[str]:
+    """The states of which a question asks what they are of: 'Which of these is in stock?'"""
+    if context.domain.uses_places or not context.query.is_question(0):
+        return frozenset()
+    return frozenset(one.keys[-2].removeprefix("states.") for one in context.query.all("states") if len(one.keys) > 1)
+
+
+def _is_alone(context: ScoringContext, place: Place) -> bool:
+    """Whether a sentence has little more than a name, and denies nothing."""
+    response, reader = context.response, context.reader
+    first, last = response.sentence(place.first)
+    rest = [*response.tokens[first : place.first], *response.tokens[place.last + 1 : last + 1]]
+    denied = any(first <= one.first <= last for one in response.all("negation"))
+    idle = reader.small_words.union(reader.lexicon.language.get("only_words", ()))
+    return not denied and not any(one.kind == "word" and one.text not in idle for one in rest)
 
 
 def _answered_in_cells(context: ScoringContext, found: list[StateClaim]) -> list[StateClaim]:

@@ -194,7 +194,9 @@ class Question:
             return frozenset()
         words = {token.text for token in self.query.tokens}
         kinds = self.query_reader.lexicon.kinds
-        return frozenset(kind for kind in self.fact_kinds if kinds[kind].checked and kinds[kind].keys & words)
+        named = [kind for kind in self.fact_kinds if kinds[kind].checked and kinds[kind].keys & words]
+        # "Which of these is in stock?" asks for no number of pieces.
+        return frozenset(kind for kind in named if not kinds[kind].states or self.query.all("asks.figure"))
 
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""

@@ -60,15 +60,15 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
         named = {response.sentence(found[0][0].said.first)}
     found = _without_repeated(context, found)
     families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
-    told: set[str | None] = set()  # families of which a figure of the product itself came before
+    told: set[tuple[str, str]] = set()  # of what a figure of the product itself came before
     kept = []
     for claim, facts in found:
-        family = context.kind(claim.what).family
         if _is_of_another(context, claim, named, families):
             continue
-        if family is not None and family in told and is_of_something_else(context, claim.said.first):
+        sort = context.family(claim.what), claim.said.role
+        if sort in told and is_of_something_else(context, claim.said.first):
             continue
-        told.add(family)
+        told.add(sort)
         kept.append((claim, facts))
     return kept
 
