@@ -157,7 +157,7 @@ def _vague(context: ScoringContext) -> list[Finding]:
 def _figure_missing(context: ScoringContext) -> Finding | None:
     """A figure that was asked for, or that is part of the answer to a question about the present, is not given."""
     for kind in context.question.kinds_due(asks_later=context.asks_later):
-        # What it feels like does not tell the temperature.
+        # A figure of another role, such as what it feels like, does not tell the actual one.
         has_plain = any(fact.kind == kind and fact.role in _PLAIN for fact in context.truth.facts)
         given = any(
             claim.what == kind
