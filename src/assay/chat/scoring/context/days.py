@@ -129,8 +129,14 @@ class Calendar:
         return self.today is None and bool(self.dates) and day == self.dates[0].isoformat()
 
     def within_truth(self, day: str) -> str:
-        """The day itself, or `ANOTHER_DAY` for a bare month or a weekday that the truth's dates do not include."""
+        """The day itself, or `ANOTHER_DAY` for a bare month or a weekday that the truth's dates do not include.
+
+        The weekday of today is today, unless the forecast has that of next week.
+        """
         beyond = day in WEEKDAYS and bool(self.dates) and not any(self.is_day(str(known), day) for known in self.dates)
+        if day in WEEKDAYS and self.today is not None and self.today.weekday() == WEEKDAYS.index(day):
+            later = [known for known in self.dates if known > self.today and known.weekday() == self.today.weekday()]
+            return day if later else "today"
         return ANOTHER_DAY if beyond or day in _MONTHS else day
 
     def _day_of(self, moment: Moment) -> str | None:

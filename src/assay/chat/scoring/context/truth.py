@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # More states than this, of one place and time, tell the user nothing.
 _MOST_STATES = 2
+# "30 days, 14 days if it was opened": an answer with this many figures is not read so.
+_MOST_TERMS = 4
 
 
 def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
@@ -37,9 +39,14 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
 
 
 def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
-    """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'"""
+    """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'
+
+    The first of several counts if the others are on terms: '30 days, and 14 days if it was opened'.
+    """
     alike = (one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED)
-    if len(list(islice(alike, 2))) > 1:
+    several = list(islice(alike, _MOST_TERMS))
+    terms = {one.first - 1 for one in context.response.all("hypothesis")} if len(several) > 1 else set[int]()
+    if claim is not several[0] or len(several) == _MOST_TERMS or any(one.said.last not in terms for one in several[1:]):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
