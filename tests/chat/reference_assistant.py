@@ -77,7 +77,7 @@ class ReferenceAssistant:
         limits = self.setup.limits
         for _ in range(limits.model_calls):
             body = {"model": self.setup.model, "messages": messages, "tools": TOOLS, "max_tokens": limits.max_tokens}
-            # The client's own method for it compares all of this with its types first, which takes longer than the rest.
+            # The client's own method compares all of this with its types first, which takes longer than the rest.
             completion: Any = await self.client.post("/chat/completions", body=body, cast_to=ChatCompletion)
             said = completion.choices[0].message
             if not said.tool_calls:
