@@ -177,6 +177,12 @@ class Database:
                 try:
                     yield bool(free)
                 finally:
+                    # A session that ends releases its locks a moment after it was closed, which is too late for who
+                    # comes next. If the server is gone, so is the lock.
+                    if free:
+                        with suppress(DBAPIError):
+                            connection.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": number})
+                            connection.commit()
                     # Not returned to the pool, where the session and its lock would stay.
                     connection.invalidate()
         else:
