@@ -194,6 +194,7 @@ class Metric:
     def _measure(self, context: ScoringContext) -> Entry:
         evidence: list[Evidence] = []
         shown: list[str] = []
+        total: float = 0
         response = context.response
         text, lists = response.text, response.lists
         for rule, when, listed in self.searches:
@@ -208,7 +209,7 @@ class Metric:
                     continue
                 found = Finding(said[:1])
             if rule.alone:
-                evidence, shown = [], []
+                evidence, shown, total = [], [], 0
             for finding in (found,) if isinstance(found, Finding) else found:
                 line = Evidence(rule.blank)
                 says, points = rule.says, rule.shown_points
@@ -217,6 +218,7 @@ class Metric:
                 if finding.points is not None:
                     line["points"] = finding.points
                     points = f" ({signed_points(finding.points)})"
+                total += line["points"]
                 spans = finding.spans
                 if spans:
                     first = spans[0]
@@ -229,7 +231,7 @@ class Metric:
                 break
         if evidence:
             entry = Entry(self.blank)
-            entry["score"], entry["band"] = _score_and_band(self.base + sum([line["points"] for line in evidence]))
+            entry["score"], entry["band"] = _score_and_band(self.base + total)
             entry["details"], entry["evidence"] = _sentence(shown), evidence
         else:
             entry = _copy(self.nothing_fired)
