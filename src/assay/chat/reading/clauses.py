@@ -263,7 +263,10 @@ class Clauses:
             if percentage is not None and percentage.high < _SLIGHT_CHANCE:
                 between = reading.tokens[min(chance.last, percentage.last) : max(chance.first, percentage.first)]
                 if not any(token.text in STOPS or token.text == "," for token in between):
-                    (remote if percentage.high <= _REMOTE_CHANCE else slight).append(chance.last)
+                    found = remote if percentage.high <= _REMOTE_CHANCE else slight
+                    found.append(chance.last)
+                    if chance.first > 1:
+                        found.append(chance.first - 2)  # "Rain chance: 5 %"
         return slight, remote
 
     def _is_asked(self, reading: Reading, index: int) -> bool:

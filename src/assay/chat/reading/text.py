@@ -164,6 +164,7 @@ class Reader:
         self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.and_words = frozenset(lexicon.language["and_words"])
         self.copulas = frozenset(lexicon.language["copulas"])
+        self.nots = frozenset(lexicon.language["negation"].get("contrast", ()))
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))

@@ -388,7 +388,8 @@ class ScoringContext:
 
     def days_of(self, answer: Reading) -> ResponseDays:
         """The day that each part of an answer to this query is about."""
-        return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=self.question.day)
+        day, is_open = self.question.day, bool(self.query.all("asks.which_day"))
+        return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=day, is_open=is_open)
 
     # --- tools ------------------------------------------------------------------------------------------------------
 

@@ -128,11 +128,7 @@ def _elliptic_answers(context: ScoringContext) -> list[StateClaim]:
         if at >= len(tokens) or not (tokens[at].denies or tokens[at].text in reader.copulas):
             continue
         is_denied = tokens[at].denies
-        if (
-            not is_denied
-            and after < len(tokens)
-            and tokens[after].text in reader.lexicon.language["negation"]["contrast"]
-        ):
+        if not is_denied and after < len(tokens) and tokens[after].text in reader.nots:
             is_denied, after = True, after + 1
         if after < len(tokens) and tokens[after].kind == "word" and tokens[after].text not in reader.contrasting:
             continue

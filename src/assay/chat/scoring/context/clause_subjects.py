@@ -25,6 +25,8 @@ def is_of_something_else(context: ScoringContext, index: int) -> bool:
     `index` stands for the product.
     """
     reader = context.reader
+    if index > 1 and context.response.tokens[index - 1].text == "(":
+        index -= 1  # "bulbs not included (€8.50)"
     clause = _clause_before(context, index)
     while clause and clause[0].text in reader.small_words and clause[0].text not in reader.articles:
         clause = clause[1:]
@@ -36,7 +38,8 @@ def is_of_something_else(context: ScoringContext, index: int) -> bool:
         return False
     if clause[0].text in reader.articles:
         return _is_thing(context, clause[1])
-    return _is_thing(context, clause[0]) and (clause[1].text in reader.copulas or _is_thing(context, clause[1]))
+    second = clause[1].text in reader.copulas or clause[1].text in reader.nots or _is_thing(context, clause[1])
+    return _is_thing(context, clause[0]) and second
 
 
 def _clause_before(context: ScoringContext, index: int) -> Sequence[Token]:

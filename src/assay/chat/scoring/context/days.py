@@ -129,10 +129,7 @@ class Calendar:
         return self.today is None and bool(self.dates) and day == self.dates[0].isoformat()
 
     def within_truth(self, day: str) -> str:
-        """The day itself, or `ANOTHER_DAY` for a bare month or a weekday that the truth's dates do not include.
-
-        The weekday of today is today, unless the forecast has that of next week.
-        """
+        """The day itself, 'today' by its weekday, or `ANOTHER_DAY` for one that the truth's dates do not include."""
         beyond = day in WEEKDAYS and bool(self.dates) and not any(self.is_day(str(known), day) for known in self.dates)
         if day in WEEKDAYS and self.today is not None and self.today.weekday() == WEEKDAYS.index(day):
             later = [known for known in self.dates if known > self.today and known.weekday() == self.today.weekday()]
@@ -151,8 +148,11 @@ class Calendar:
 class ResponseDays:
     """The day that each part of a response is about."""
 
-    def __init__(self, response: Reading, *, reader: Reader, calendar: Calendar, default: str | None) -> None:
-        """`default` is the day that the user asked about."""
+    def __init__(
+        self, response: Reading, *, reader: Reader, calendar: Calendar, default: str | None, is_open: bool = False
+    ) -> None:
+        """`default` is the day that the user asked about; `is_open` tells whether the user asks which day it is."""
+        self._is_open = is_open
         self._response = response
         self._reader = reader
         self._calendar = calendar
@@ -240,7 +240,10 @@ class ResponseDays:
         """The day of the sentence before, if this one speaks of 'that day', or of the future and names no day."""
         response = self._response
         here = response.sentence(index)
-        if not any(here in response.sentences_with(key) for key in ("same_day", "asks.later.future")):
+        is_same = self._is_open or any(
+            here in response.sentences_with(key) for key in ("same_day", "asks.later.future")
+        )
+        if not is_same:
             return None
         at = bisect_left(self._firsts, here[0]) - 1
         if at < 0 or not is_later(day_name(self._mentions[at])):
