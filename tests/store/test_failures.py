@@ -28,13 +28,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def small_disk() -> Iterator[Path]:
-    """A disk of its own, of 16 MB, which other users may enter: pytest's folders are closed by each new session."""
+def small_disk(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A disk of some megabytes, which other users may enter: pytest's folders are closed by each new session."""
     folder = Path(tempfile.mkdtemp(prefix="assay-disk-"))
     mounted = (
         os.getuid() == 0
         and not subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", f"size={request.param}m", "tmpfs", folder], capture_output=True, check=False
         ).returncode
     )
     if not mounted:
@@ -51,7 +51,8 @@ def big(megabytes: int) -> StoredTallies:
     return {"owa": {Case(f"big {n}"): {"x": InOrder(chance.random(1 << 17))} for n in range(megabytes)}}
 
 
-@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("small_disk", [4], indirect=True)
+@pytest.mark.slow(seconds=2)
 def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
     path = small_disk / "runs.db"
     with open_store(path) as store:
@@ -59,7 +60,7 @@ def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
         pending = some_run("pending")
         store.begin(pending)
         store.add_cases(pending.id, pending.tallies)
-        much = big(20)
+        much = big(5)
         for _ in range(2):
             with pytest.raises(StoreError, match="full"):
                 store.save(_with(much))
@@ -76,6 +77,7 @@ def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
         store.finish(pending.id)
 
 
+@pytest.mark.parametrize("small_disk", [16], indirect=True)  # an empty database takes half of it
 @pytest.mark.postgres
 @pytest.mark.slow(seconds=5)
 def test_a_full_disk_of_postgresql_is_reported_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
