@@ -43,7 +43,9 @@ def some_run() -> Run:
 def outcome(pytester: pytest.Pytester, body: str, *, own_process: bool = False) -> pytest.RunResult:
     pytester.makepyfile(HEAD + body)
     run = pytester.runpytest_subprocess if own_process else pytester.runpytest_inprocess
-    return run("-q", "-p", "no:cacheprovider")
+    # Plug-ins of other packages take longer to load than the tests to run.
+    others = ("cacheprovider", "langsmith_plugin", "schemathesis")
+    return run("-q", *(word for name in others for word in ("-p", f"no:{name}")))
 
 
 @pytest.mark.slow
