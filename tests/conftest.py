@@ -90,8 +90,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than cores: much of the time a test waits for a process, a browser or a retry."""
-    return (os.cpu_count() or 1) + 2
+    """One worker more than cores: now and then a test waits for a process, a browser or a retry."""
+    return (os.cpu_count() or 1) + 1
 
 
 class _TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]
