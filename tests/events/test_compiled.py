@@ -101,6 +101,7 @@ print(asked())
 """
 
 
+@pytest.mark.slow(seconds=2)
 def test_code_that_calls_a_changed_function_of_another_module_is_compiled_anew(tmp_path: Path) -> None:
     folder = tmp_path / "assay"
     shutil.copytree(Path(assay.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__", "static"))
