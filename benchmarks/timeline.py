@@ -92,7 +92,7 @@ def _server_times(base: str, query: str) -> list[Result]:
 def _frame_times(base: str, query: str) -> list[Result]:
     results = []
     with running() as browser, opened(browser, base) as tab:
-        browser.call("Page.addScriptToEvaluateOnNewDocument", tab._page, source=_TIMED)
+        browser.call("Page.addScriptToEvaluateOnNewDocument", tab.session, source=_TIMED)
         tab.open(f"/timeline?{query}", done=_LOADED)
         for what, steps in _walks():
             before = _cpu_seconds(browser)
@@ -142,7 +142,7 @@ def _timed(tab: Tab, steps: str) -> Any:
       return JSON.stringify(done);
     }})()"""
     options = {"expression": code, "awaitPromise": True, "returnByValue": True}
-    found = tab._browser.call("Runtime.evaluate", tab._page, **options)
+    found = tab.browser.call("Runtime.evaluate", tab.session, **options)
     return json.loads(found["result"]["value"])
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# The shell is Chromium without what draws windows: the same pages for half of the processor's time.
+# The shell is Chromium without what draws windows: the same pages for two thirds of the processor's time.
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 LIGHT, DARK = "light", "dark"
@@ -127,7 +127,7 @@ class Page:
         deadline = time.monotonic() + _SECONDS
         while not self.value(f"!!({expression})"):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"the page did not come to: {expression}")
+                raise TimeoutError(f"{self.value('document.title')}: not {expression}; console: {self.console}")
             time.sleep(0.02)
 
     def resize(self, width: int) -> None:

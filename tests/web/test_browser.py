@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.report.browser import CHARTS, DARK, LIGHT, Browser, _console
+from tests.report.browser import CHARTS, DARK, LIGHT, Browser, Page
 from tests.web.accessibility import AGAIN, violations
 
 from assay.chat.world.serving import LoopbackServer
@@ -19,65 +19,50 @@ from assay.web.app import make_app
 from assay.web.safety import Access
 from assay.web.site import Site
 
-_SECONDS = 60.0
 _TIMELINE = "document.documentElement.dataset.timeline === 'done'"
 pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=30)]
 
 
-class Tab:
+@dataclass(frozen=True)
+class Tab(Page):
     """One tab that goes from page to page."""
 
-    def __init__(self, browser: Browser, page: str, base: str) -> None:
-        self._browser = browser
-        self._page = page
-        self.base = base
+    base: str
 
     def open(self, path: str, *, width: int = 1280, scheme: str = LIGHT, done: str = "true") -> None:
         self.look(width=width, scheme=scheme)
-        self._go(lambda: self._browser.call("Page.navigate", self._page, url=self.base + path), done)
+        self._go(lambda: self.browser.call("Page.navigate", self.session, url=self.base + path), done)
 
     def look(self, *, width: int, scheme: str) -> None:
         """Change the width of the window and the colours that the reader prefers."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self._browser.call("Emulation.setEmulatedMedia", self._page, features=features)
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self._browser.call("Emulation.setDeviceMetricsOverride", self._page, **size)
+        self.browser.call("Emulation.setEmulatedMedia", self.session, features=features)
+        self.resize(width)
 
     def _go(self, leave: Any, done: str) -> None:
-        self._browser._events = [one for one in self._browser._events if one["method"] != "Page.loadEventFired"]
+        self.browser._events = [one for one in self.browser._events if one["method"] != "Page.loadEventFired"]
         leave()
-        self._browser._wait_for_event("Page.loadEventFired", self._page)
+        self.browser._wait_for_event("Page.loadEventFired", self.session)
         self.wait(done)
-
-    def wait(self, expression: str) -> None:
-        deadline = time.monotonic() + _SECONDS
-        while not self.value(f"!!({expression})"):
-            assert time.monotonic() < deadline, f"{self.value('document.title')}: not {expression}; {self.console}"
-            time.sleep(0.02)
 
     def value(self, expression: str, *, wait: bool = False) -> Any:
         """The value of an expression; with `wait`, that of its promise."""
         if not wait:
-            return self._browser.evaluate(expression, self._page)
+            return super().value(expression)
         given = {"expression": expression, "awaitPromise": True, "returnByValue": True}
-        return self._browser.call("Runtime.evaluate", self._page, **given)["result"].get("value")
+        return self.browser.call("Runtime.evaluate", self.session, **given)["result"].get("value")
 
     def follow(self, expression: str, done: str = "true") -> None:
         """Do something that leads to another page."""
         self._go(lambda: self.value(expression), done)
 
     @property
-    def console(self) -> list[str]:
-        """What the console said since the tab was opened."""
-        return [said for event in self._browser._events if (said := _console(event, self._page))]
-
-    @property
     def requests(self) -> list[str]:
         """The addresses that were asked for."""
         return [
             event["params"]["request"]["url"]
-            for event in self._browser._events
-            if event["method"] == "Network.requestWillBeSent" and event.get("sessionId") == self._page
+            for event in self.browser._events
+            if event["method"] == "Network.requestWillBeSent" and event.get("sessionId") == self.session
         ]
 
 

@@ -198,7 +198,7 @@ class _Reader:
         scalar, table, sequence = yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent
         ends = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
         next_event, order = parser.get_event, self.order
-        # What the next node belongs to, and in a table its key; before a key, there is none.
+        # The table or list that the next node belongs to, and its key in a table; None if the key comes next.
         around: Any = None
         key: str | None = None
         while (event := next_event()) is not None:

@@ -107,7 +107,11 @@ class Domain:
 
     @cached_property
     def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """For each state: those that it `contradicts`, those that it `includes` as another way to name it …"""
+        """For each state: other states by what they are to it.
+
+        It `contradicts` some, `includes` others as another way to name it, and `implies` others. Those of `instead` are
+        wrong if an answer names them and not the state itself.
+        """
         states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})
         return states
 

@@ -212,13 +212,14 @@ def _turns(kept: WeightRange) -> bool:
 
 def _matrix(scores: Scores, width: int) -> Iterator[RenderableType]:
     agents = scores.agents
-    rows = scenario_matrix(scores) if len(agents) > 1 else []  # one agent differs from none
-    apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
-    scenarios = len({answer.scenario for answer in scores.answers})
-    if not apart:
-        yield Text(f"The agents differ in none of {scenarios:,} scenarios.")
+    if len(agents) < 2:
         return
-    title = f"{len(apart):,} of {scenarios:,} scenarios differ · repetitions that pass, ! some failed"
+    rows = scenario_matrix(scores)
+    apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
+    if not apart:
+        yield Text(f"The agents differ in none of {len(rows):,} scenarios.")
+        return
+    title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass, ! some failed"
     if len(apart) > _MOST_ROWS:
         title += f" · the {_MOST_ROWS} furthest apart"
     for some in _chunks(agents):
