@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.chat.reading.places import GazetteerCity, words_of
+from assay.chat.reading.places import LARGE_CITY, GazetteerCity, words_of
 
 # Alternative names ("New York", "Bombay") count only for cities of at least this many people; others are noise.
 _WELL_KNOWN = 500_000
@@ -24,8 +24,25 @@ _MILLIONS = 1_000_000
 # Towns of this many people are namesakes that an answer may ask about, naming their regions: Portland in Maine.
 _TOWN = 30_000
 _SHORTEST_NAME = 3
-# Names in German and French of cities whose alternative names are too short, too few people or not plain ASCII.
+# Further names in English, German and French of cities that have too few people for all of their names to count, or
+# whose names are too short or not plain ASCII.
 _EXONYMS = {
+    "Aarhus": "Århus",
+    "Cordoue": "Córdoba",
+    "Dunkerque": "Dunkirk",
+    "Fez": "Fès",
+    "Gand": "Gent",
+    "Ghent": "Gent",
+    "Grenade": "Granada",
+    "Kiev": "Kyiv",
+    "La Haye": "The Hague",
+    "Louvain": "Leuven",
+    "Lucerne": "Luzern",
+    "Oporto": "Porto",
+    "Rio": "Rio de Janeiro",
+    "Stettin": "Szczecin",
+    "Triest": "Trieste",
+    "Wien": "Vienna",
     "Rom": "Rome",
     "Prag": "Prague",
     "Genf": "Geneva",
@@ -50,7 +67,33 @@ _EXONYMS = {
     "Cracovie": "Kraków",
     "Krakau": "Kraków",
 }
-_HEADER = "# Cities of 15,000 people and more, by GeoNames (www.geonames.org), CC BY 4.0. Written by make_cities.py."
+# Islands, coasts, mountains and small towns whose weather people ask for by name: GeoNames lists the first as regions,
+# and the last have too few people.
+_DESTINATIONS = (
+    "Algarve", "Amalfi", "Amalfi Coast", "Antigua", "Aruba", "Aspen", "Azores", "Badgastein", "Bad Gastein", "Bali",
+    "Banff", "Barbados", "Berchtesgaden", "Bermuda", "Bora Bora", "Bornholm", "Byron Bay", "Cabo San Lucas",
+    "Cadaqués", "Capri", "Chamonix", "Cinque Terre", "Corfu", "Corsica", "Cortina d'Ampezzo", "Costa Brava",
+    "Costa del Sol", "Courchevel", "Crete", "Cyprus", "Davos", "Denali", "Dingle", "Étretat", "Faroe Islands",
+    "Fort William", "French Riviera", "Fuerteventura", "Garmisch-Partenkirchen", "Giverny", "Gotland", "Gran Canaria",
+    "Grand Canyon", "Grindelwald", "Gstaad", "Guernsey", "Hallstatt", "Hammerfest", "Hawaii", "Heligoland",
+    "Helgoland", "Hvar", "Interlaken", "Ischgl", "Ischia", "Isle of Man", "Isle of Skye", "Isle of Wight",
+    "Jackson Hole", "Jamaica", "Jasper", "Jersey", "Jungfraujoch", "Kauai", "Key Largo", "Kirkenes", "Kirkwall",
+    "Kitzbühel", "Kos", "Lake Como", "Lake District", "Lake Garda", "Lake Louise", "Lake Tahoe", "Lanzarote",
+    "La Palma", "Lauterbrunnen", "Lofoten", "Longyearbyen", "Machu Picchu", "Madeira", "Majorca", "Maldives",
+    "Mallorca", "Malta", "Mammoth Lakes", "Martha's Vineyard", "Martinique", "Maui", "Mauritius", "Megève", "Menorca",
+    "Milford Sound", "Minorca", "Mont Blanc", "Mont-Saint-Michel", "Monte Carlo", "Moraine Lake", "Mount Etna",
+    "Mount Everest", "Mount Fuji", "Mykonos", "Nantucket", "Nordkapp", "Oahu", "Oban", "Orkney", "Park City",
+    "Phi Phi", "Portofino", "Positano", "Queenstown", "Rhodes", "Rügen", "Saint-Tropez", "Santorini", "Sardinia",
+    "Saint Moritz", "Sankt Moritz", "Savonlinna", "Sedona", "Seychelles", "Shetland", "Sicily", "Sirmione",
+    "Snowdonia", "Sorrento", "St Moritz", "St. Moritz", "St Ives", "St. Tropez", "St Tropez", "Stowe", "Stresa",
+    "Svalbard", "Sylt", "Tahiti", "Taormina", "Tasmania", "Telluride", "Tenerife", "Tofino", "Tulum", "Usedom",
+    "Vail", "Val d'Isère", "Val Thorens", "Vernazza", "Whistler", "Whitby", "Yellowstone", "Yosemite", "Zakynthos",
+    "Zanzibar", "Zell am See", "Zermatt",
+)  # fmt: skip
+_HEADER = (
+    "# Cities of 15,000 people and more, by GeoNames (www.geonames.org), CC BY 4.0, and destinations of travellers. "
+    "Written by make_cities.py."
+)
 
 
 def city_lines() -> Iterator[str]:
@@ -97,6 +140,9 @@ def _cities() -> dict[tuple[str, ...], GazetteerCity]:
             known.setdefault(words, replace(main, namesakes=main.namesakes or len(towns.get(words, ())) > 1))
     for name, main_name in _EXONYMS.items():
         known.setdefault(words_of(name), known[words_of(main_name)])
+    for name in _DESTINATIONS:
+        # They are as well known as large cities, whose names people often write in lower case.
+        known.setdefault(words_of(name), GazetteerCity(" ".join(words_of(name)), LARGE_CITY))
     return known
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LARGE_CITY = 100_000
 # So many letters has the shortest of these.
 _SHORTEST_NAME = 4
+# Letters that Unicode does not take apart into a plain one and its mark.
+_PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe"})
 
 
 @dataclass(slots=True, eq=False)
@@ -67,10 +69,11 @@ class CityNames:
 
 @functools.lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
-    """A word in lower case without accents: Malmö becomes malmo."""
+    """A word in lower case without accents: Malmö becomes malmo, Tromsø tromso."""
     if word.isascii():
         return word.lower()
-    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+    plain = unicodedata.normalize("NFKD", word.lower()).translate(_PLAIN)
+    return "".join(c for c in plain if not unicodedata.combining(c))
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -80,7 +83,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 class Gazetteer:
-    """Cities of 15,000 people and more by the first word of their name; a line of the file is parsed when needed."""
+    """Cities, islands and resorts by the first word of their name; a line of the file is parsed when needed."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = {line[: line.find("\t")]: line for line in lines if line[:1] != "#"}

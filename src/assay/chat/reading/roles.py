@@ -38,6 +38,10 @@ _ROLE_REACH = 5
 # "Thursday's high in Phoenix is forecast at 86 °F."
 _NOUN_REACH = 8
 _NOUNS = (".high", ".low")
+# A label before a colon has at most this many tokens: "Lake water: 19 °C".
+_LABEL = 3
+# So many tokens may be before a role that begins its sentence: "Factoring in the wind chill, it's more like 3 °C".
+_OPENING = 3
 # What a span of time is of may be further away: "the warranty on the Nova Headphones only lasts 6 months".
 _TOPIC_REACH = 12
 # A figure may be repeated in another unit at most this many tokens later, and differ by less than this by rounding.
@@ -133,6 +137,8 @@ class _Roles:
         previous = self.word_before(quantity.first)
         if foreign.heads and previous == "+":
             return True  # "express delivery (+€6)"
+        if previous == ":" and self.is_labelled(quantity.first - 1, foreign):
+            return True
         directed = previous in foreign.directions
         # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
         nearest = -1 if previous in foreign.origins else before
@@ -172,6 +178,14 @@ class _Roles:
             return False
         start += tokens[start].text in self.grammar.function_words
         return tokens[start].text in foreign.subjects
+
+    def is_labelled(self, colon: int, foreign: Foreign) -> bool:
+        """Whether the label before a colon is what the figure is of: 'Lake water: 19 °C'."""
+        first = max(self.reading.sentence(colon)[0], colon - _LABEL)
+        label = {token.text for token in self.tokens[first:colon]}
+        if first and self.tokens[first - 1].text not in self.grammar.ends:
+            return False  # a sentence, and not a label
+        return not label.isdisjoint(foreign.subjects) and label.isdisjoint(foreign.beside | foreign.compounds)
 
     def word_before(self, first: int) -> str:
         """The word before the number at token `first`, or before the first of several: 'sizes 42 and 43'."""
@@ -217,11 +231,12 @@ class _Roles:
     def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
         at = bisect_left(ends, quantity.first) - 1
         reach = _TOPIC_REACH if quantity.kind in self.grammar.of_topics else _ROLE_REACH
-        if at >= 0 and roles[at].keys[0].endswith(_NOUNS):
+        opens = at >= 0 and self.opens_sentence(roles[at])
+        if opens or (at >= 0 and roles[at].keys[0].endswith(_NOUNS)):
             reach = max(reach, _NOUN_REACH)
         if at < 0 or roles[at].first <= before or quantity.first - ends[at] > reach:
             return None
-        between = self.tokens[ends[at] + 1 : quantity.first]
+        between = self.tokens[ends[at] + 1 + opens : quantity.first]
         if len(between) >= _ROLE_REACH and any(token.text in self.grammar.parting for token in between):
             return None  # "delivery to your home is free and you have 30 days"
         if len(between) == 1 and between[0].text == "." and len(self.tokens[ends[at]].text) <= _SHORTENED:
@@ -231,6 +246,12 @@ class _Roles:
         if len(between) > 1 and roles[at].keys[0].endswith(_CLOSE):
             return None  # "the rain is over: clear and 15 °C"
         return roles[at]
+
+    def opens_sentence(self, role: Mention) -> bool:
+        """Whether a role is the phrase that opens its sentence, before a comma: 'With the wind chill, it's 3 °C'."""
+        after = role.last + 1
+        is_parted = after < len(self.tokens) and self.tokens[after].text == ","
+        return is_parted and role.first - self.reading.sentence(role.first)[0] <= _OPENING
 
     def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
         """A role directly after its figure, unless another figure follows closely that it belongs to instead.

@@ -28,7 +28,7 @@ from assay.chat.scoring.context.claims import (
     yes_or_no,
 )
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
-from assay.chat.scoring.context.places import Subjects
+from assay.chat.scoring.context.places import Subjects, names_in_lists
 from assay.chat.scoring.context.question import Question, asks_of_place
 from assay.chat.scoring.context.quotations import quoted_tokens
 from assay.chat.scoring.context.truth import StateSets, asked_claims, comparable, compare_states, true_states
@@ -170,28 +170,33 @@ class ScoringContext:
     # --- the response -----------------------------------------------------------------------------------------------
 
     def said(self, key: str) -> list[Mention]:
-        """Mentions of a list that the response itself states; the user's words in quotation do not count."""
+        """Mentions of a list that the response itself states; quoted words of the user do not count, nor do names."""
         listed = self.response.lists.get(key)
         if not listed:
             return []
         stated = [mention for mention in listed if mention.asserted]
-        return self.own(stated) if stated and self.quoted else stated
+        return self.own(stated) if stated and self.unsaid else stated
 
     def said_by_name(self, key: str) -> dict[str, list[Mention]]:
         """As `said`, by the lists inside `key`."""
         if key not in self.response.lists:
             return {}
         found = self.response.sublists(key)
-        if not self.quoted:
+        if not self.unsaid:
             return found
         return {name: own for name, mentions in found.items() if (own := self.own(mentions))}
 
     def own(self, found: Sequence[_Found]) -> list[_Found]:
-        """Those of `found` that are not quoted from the user."""
-        quoted = self.quoted
-        if not quoted:
+        """Those of `found` that the response says itself."""
+        unsaid = self.unsaid
+        if not unsaid:
             return list(found)
-        return [one for one in found if one.first not in quoted]
+        return [one for one in found if one.first not in unsaid]
+
+    @once
+    def unsaid(self) -> frozenset[int]:
+        """Indices of the response's tokens that quote the user, or are a name: Sunny Isles Beach is not sunny."""
+        return self.quoted | names_in_lists(self.response, self.response_places)
 
     @once
     def quoted(self) -> frozenset[int]:

@@ -16,6 +16,7 @@ from assay.chat.reading.places import Place, main_name, words_of
 from assay.chat.reading.positions import within
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
+from assay.chat.reading.traits import NOTABLE
 from assay.chat.scoring.context.products import ProductNames
 from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.once import once
@@ -317,6 +318,12 @@ def _by_column(reading: Reading, places: Sequence[Place]) -> dict[int, str]:
                 for names, cell in zip(named, row, strict=False):
                     found.update((at, name) for name in names[:1] for at in range(cell.first, cell.stop))
     return found
+
+
+def names_in_lists(reading: Reading, places: Sequence[Place]) -> frozenset[int]:
+    """Indices of the tokens in names of places that are also words of a list: 'Storm' in Storm Lake."""
+    traits = reading.traits
+    return frozenset(at for place in places for at in range(place.first, place.last + 1) if traits[at] & NOTABLE)
 
 
 def is_one_of(names: Iterable[str], subjects: Iterable[str]) -> bool:
