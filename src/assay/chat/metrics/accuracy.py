@@ -16,6 +16,7 @@ from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
 from assay.chat.scoring.context.truth import (
     compare_states,
     crowded,
+    facts_for,
     states_on,
 )
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
@@ -36,9 +37,10 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
         is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
         if is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds:
             return None
-    denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
-    states = any(claim.day != ANOTHER_DAY for claim in context.state_claims)
-    if denied or states or context.yes_or_no or dates_claimed(context):
+    if _denied_truth(context) is not None or dates_claimed(context):
+        return None
+    says_state = context.yes_or_no or any(claim.day != ANOTHER_DAY for claim in context.state_claims)
+    if says_state and context.truth.states:
         return None
     return None if own_words(context, context.true_states) else "the answer claims nothing that could be checked"
 
@@ -227,6 +229,22 @@ def _crowded(context: ScoringContext) -> Finding | None:
     return Finding(mentions) if mentions else None
 
 
+def _denied_truth(context: ScoringContext) -> Finding | None:
+    """The true figure is denied, and no other is given: 'it doesn't cost €89'."""
+    for denied in denied_figures(context):
+        figure, kind = denied.said, context.kind(denied.what)
+        if not kind.checked or figure.role != "actual" or figure.low < figure.high:
+            continue
+        if denied.day is not None and denied.day not in PRESENT and denied.day != context.question.day:
+            continue  # "16 in place of Sunday's 21 °C"
+        facts = facts_for(context, denied)
+        given = {context.family(claim.what) for claim, _ in context.comparable}
+        is_true = any(figure.distance(fact.value) <= kind.near + _EPSILON for fact in facts)
+        if is_true and context.family(denied.what) not in given:
+            return Finding([figure])
+    return None
+
+
 def _denies_itself(context: ScoringContext) -> Finding | None:
     """A figure, or the true state in the same word, that the answer affirms and denies of one time: 'yes and no'."""
     for denied in denied_figures(context):
@@ -345,6 +363,7 @@ METRIC = Metric(
             "names more than two states for one time, or two that exclude each other",
             when=_crowded,
         ),
+        Rule("figure_contradicted", -0.3, "denies the true figure", when=_denied_truth),
         Rule("denies_itself", -0.3, "affirms and denies the same", when=_denies_itself),
         Rule("later_missing", -0.2, "a forecast was asked for and is not addressed", when=_later_missing),
     ),

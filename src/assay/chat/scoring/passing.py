@@ -183,7 +183,10 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
     if completion is None or not completion.measured or completion.score >= PASS_MARK:
         return
     # An answer that claims what was asked for has done its task, however short: "€5.50."
-    has_answered = missing is None if context.truth else _says_what_is_demanded(turn) or _passes_on_result(turn)
+    if context.truth:
+        has_answered = missing is None
+    else:
+        has_answered = _says_what_is_demanded(turn) or _passes_on_result(turn) or _returns_courtesy(context)
     if not has_answered or any(line.id in _ERRORS for line in completion.evidence):
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
 
@@ -206,6 +209,14 @@ def _passes_on_result(turn: Turn) -> bool:
         if call.error is None
         for text in _texts_in(call.result)
     )
+
+
+def _returns_courtesy(context: ScoringContext) -> bool:
+    """Whether a word of thanks or a greeting gets one back, and no data: "You're welcome!"."""
+    query, response = context.query, context.response
+    if not query.all("courtesy") or not context.is_small_talk or query.is_question(0) or context.missing_parts:
+        return False
+    return bool(response.plain()) and response.plain() != query.plain() and not context.told and not context.advice
 
 
 def _texts_in(result: object) -> Iterator[str]:
