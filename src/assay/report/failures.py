@@ -57,17 +57,17 @@ def failure_words(failure: Failure, *, agent: bool = True) -> str:
 
 
 def not_applicable_words(scores: Scores) -> list[str]:
-    """What does not apply to agents with tools of their own: one sentence for each, with the number of turns."""
+    """What is not checked of agents with tools of their own: one sentence for each, with the number of turns."""
     found = []
     for agent in scores.agents:
         turns = [one.record.not_applicable for one in scores.answers if one.agent == agent and one.record is not None]
-        what = Counter(text.partition(": ")[0] for left_out in turns for text in left_out)
+        what = Counter(text for left_out in turns for text in left_out)
         if what:
-            listed = ", ".join(f"{name} ({times:,})" for name, times in what.most_common(_MOST_LEFT_OUT))
+            listed = "; ".join(f"{text} ({times:,})" for text, times in what.most_common(_MOST_LEFT_OUT))
             more = len(what) - _MOST_LEFT_OUT
             number = counted(sum(map(bool, turns)), "turn")
             found.append(
-                f"{agent}: in {number} some expectations do not apply and are not checked, because its tools are its "
-                f"own: {listed}{f' and {more:,} more' if more > 0 else ''}."
+                f"{agent}: in {number} some expectations are not checked: "
+                f"{listed}{f'; and {more:,} more' if more > 0 else ''}."
             )
     return found

@@ -123,8 +123,8 @@ def test_agents_of_quick_starts_in_processes_of_their_own(monkeypatch: pytest.Mo
         "action_planning >= 0.5",
     ]
     (words,) = [text for text in not_applicable_words(result.scores) if text.startswith("graph")]
-    assert words.startswith("graph: in 1 turn some expectations do not apply and are not checked")
-    assert "calls get_current_weather (1)" in words
+    assert words.startswith("graph: in 1 turn some expectations are not checked: ")
+    assert "calls get_current_weather: the agent has no such tool (1)" in words
     # A module may run its agent when it is imported; if that call fails, it is said where to put it.
     assert by_key["hello", "small-talk-hello"].passed
     reason = by_key["calling", "small-talk-hello"].record.reason  # type: ignore[union-attr]

@@ -95,7 +95,7 @@ class Record(BaseModel):
     tools_offered: list[str] | None = None
     """The tools that an agent with tools of its own offered to the model; None if that was not watched."""
     not_applicable: list[str] = Field(default_factory=list)
-    """Expectations of the scenario that do not apply to an agent with tools of its own, each with the reason."""
+    """Expectations of the scenario that are not checked of an agent with tools of its own, each with the reason."""
     memory: int | None = None
     """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None

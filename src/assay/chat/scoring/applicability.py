@@ -1,8 +1,9 @@
-"""Which expectations of a scenario apply to an agent that has its own tools, and why the others do not.
+"""Which expectations of a scenario apply to an agent that has its own tools, and why the others are not checked.
 
 Pure functions of the scenario's turn, the tools that the agent has, and its answer. Suites that ship with assay expect
 calls of the bundled assistants' tools and the figures of the embedded weather; an agent with other tools can give
-neither, and is not failed for that. What a user's own suite expects of other tools always applies.
+neither, and is not failed for that. What a user's own suite expects of other tools always applies, unless the agent
+does not report what it calls.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ def expectations_of(
     foreign = [call for call in calls or () if call.name in bundled_tools and _lacks(record, call.name, bundled_tools)]
     left_out = [f"calls {name}: the agent has no such tool" for name in dict.fromkeys(call.name for call in foreign)]
     kept_calls = [call for call in calls or () if call not in foreign]
+    if not record.knows_tool_calls:
+        names = dict.fromkeys(call.name for call in kept_calls)
+        left_out += [f"calls {name}: the agent does not report which tools it calls" for name in names]
     kept = []
     for check in checks:
         reason = _reason(check.metric, bool(foreign), response, knows_truth)

@@ -116,11 +116,11 @@ def failed(answer: Answer) -> Markup:
 
 
 def left_out(answer: Answer) -> Markup:
-    """The expectations that do not apply to the agent, each with the reason; empty if all do."""
+    """The expectations that are not checked of the agent, each with the reason; empty if all are."""
     if answer.record is None or not answer.record.not_applicable:
         return EMPTY
     items = (element("li", isolated(shorten(one))) for one in answer.record.not_applicable)
-    return details("Expectations that do not apply", element("ul", *items))
+    return details("Expectations that are not checked", element("ul", *items))
 
 
 def question(answer: Answer) -> Markup:

@@ -51,13 +51,13 @@ def _share(value: float | None) -> str:
 
 
 def failure_lines(scores: Scores) -> Iterator[RenderableType]:
-    """Expectations that do not apply, and the first scenarios with a failed check, with its words."""
+    """Expectations that are not checked, and the first scenarios with a failed check, with its words."""
     by_trial: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures_of(scores):
         by_trial.setdefault((failure.agent, failure.scenario), []).append(failure)
     left_out = [Text(plain(words)) for words in not_applicable_words(scores)]
     if left_out:
-        yield Group(Text("Expectations that do not apply", style="bold"), *left_out)
+        yield Group(Text("Expectations that are not checked", style="bold"), *left_out)
     if not by_trial:
         return
     several = len(scores.agents) > 1
