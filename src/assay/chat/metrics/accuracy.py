@@ -87,11 +87,13 @@ def _size(gap: _Gap) -> tuple[float, bool]:
 def _main(gaps: list[_Gap]) -> list[_Gap]:
     """Gaps without those about a part of the day ("15 °C, and 9 °C tonight"); if all are, the smallest one.
 
+    A high or low is that of the whole day.
+
     A vague range beside an exact figure does no harm.
     """
     if len(gaps) == 1:
         return gaps
-    whole = [gap for gap in gaps if gap.claim.part is None]
+    whole = [gap for gap in gaps if gap.claim.part is None or gap.claim.said.role in _FORECAST]
     kept = whole or [min(gaps, key=_size)]
     return [gap for gap in kept if not gap.vague] or kept
 

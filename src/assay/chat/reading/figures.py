@@ -281,7 +281,7 @@ class _Parser(SharedUnitReader):
             return False
         if before.text in self.grammar.before_bare or before.text in self.grammar.before_counted:
             return False
-        return not (self.role_ends and self.role_of(at)) and not (self.counting and self.counted(at))
+        return not (self.role_ends and self.role_of(at, at)) and not (self.counting and self.counted(at))
 
     def is_below(self, at: int) -> bool:
         """Whether token `at` is the sign of the number before it, without 'zero': '8 below in Calgary'."""

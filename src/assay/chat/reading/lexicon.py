@@ -388,6 +388,9 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
             for role, entries in roles.items():
                 lexicon.add(f"role.{kind}.{role}", entries)
                 lexicon.roles.setdefault(kind, set()).add(role)
+        for kind, roles in source.get("roles_after", {}).items():
+            for role, entries in roles.items():
+                lexicon.add(f"role_after.{kind}.{role}", entries)
         for kind, changes in source.get("changes", {}).items():
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, before in source.get("bare", {}).items():

@@ -74,7 +74,7 @@ class RoleReader:
         for kind in kinds:
             foreign = self.foreign.get(kind) if may_be_foreign else None
             roles, changes = reading.all(f"role.{kind}"), reading.all(f"change.{kind}")
-            if roles or changes or foreign is not None:
+            if roles or changes or foreign is not None or f"role_after.{kind}" in reading.lists:
                 _Roles(reading, self).assign(kind, roles, changes, foreign)
         if "/" in reading.text:
             _Roles(reading, self).pair_highs_with_lows()
@@ -101,6 +101,7 @@ class _Roles:
         ends = [mention.last for mention in roles]
         by_first = {mention.first: mention for mention in roles}
         changed = {mention.first for mention in changes}
+        only_after = {mention.first: mention for mention in self.reading.all(f"role_after.{kind}")}
         taken: Mention | None = None
         for n, quantity in enumerate(quantities):
             if quantity.kind != kind:
@@ -114,6 +115,8 @@ class _Roles:
                 continue
             role = self.role_before(quantity, before, roles, ends)
             if role is None or role is taken:
+                role = only_after.get(quantity.last + 1)
+            if role is None:
                 following = quantities[n + 1] if n + 1 < len(quantities) else None
                 after = following.first if following is not None and following.kind == kind else None
                 role = taken = self.role_after(quantity, after, by_first)

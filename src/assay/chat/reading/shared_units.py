@@ -104,13 +104,13 @@ class SharedUnitReader(UnitReader):
                 return kind
         return None
 
-    def role_of(self, at: int) -> str | None:
-        """The kind of quantity whose high or low the bare number at token `at` is: 'highs near 14', 'Low: 7'."""
+    def role_of(self, first: int, last: int) -> str | None:
+        """The kind of quantity whose high or low the bare number at these tokens is: 'highs near 14', 'Low: 7'."""
         tokens = self.tokens
-        for before in range(at - 1, max(-1, at - 2 - _LINKS), -1):
+        for before in range(first - 1, max(-1, first - 2 - _LINKS), -1):
             kind = self.role_ends.get(before)
             if kind is not None:
-                after = tokens[at + 1] if at + 1 < len(tokens) else None
+                after = tokens[last + 1] if last + 1 < len(tokens) else None
                 is_count = after is not None and after.kind == "word" and after.text not in self.shared.after_other
                 return None if is_count or (after is not None and after.text in ":%") else kind
             if tokens[before].text not in self.shared.after_role and tokens[before].text not in MINUS:
@@ -118,9 +118,13 @@ class SharedUnitReader(UnitReader):
         return None
 
     def unit_of_role(self, number: Number) -> Unit | None:
-        """The unit of a high or low that shares it with another figure of its sentence; a piece for a bare count."""
-        if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.last)):
-            return self.unit_in_sentence(number, kind)
+        """The unit of a high or low that shares it with another figure of its sentence; a piece for a bare count.
+
+        One below zero needs no other: 'it bottoms out at minus nine'.
+        """
+        if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.first, number.last)):
+            unit = self.unit_in_sentence(number, kind)
+            return self.usual_unit(self.units.kinds[kind], 0) if unit is None and number.value < 0 else unit
         if self.shared.bare and (kind := self.described(number)):
             return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None
