@@ -188,6 +188,20 @@ class Foreign:
         return self.subjects | self.verbs | self.directed | self.after | self.heads
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Words around a number that counts what is named after it: 'there are 15 bikes left', 'just one'."""
+
+    before: frozenset[str] = frozenset()
+    """Words before such a number."""
+    after: frozenset[str] = frozenset()
+    """Words after one that stands for itself: five at the moment."""
+    never: frozenset[str] = frozenset()
+    """Words for what it does not count: 3 sizes left."""
+    unless: frozenset[str] = frozenset()
+    """Words of its clause, before it, with which it is what somebody buys: you ordered two stools."""
+
+
 @dataclass(slots=True)
 class Lexicon:
     """The words, units and roles of a language and a domain."""
@@ -216,9 +230,8 @@ class Lexicon:
     foreign: dict[str, Foreign] = field(default_factory=dict)
     bare: dict[str, frozenset[str]] = field(default_factory=dict)
     """By kind, words before a number without a unit that is a figure of it if a state follows: it's 8 and raining."""
-    counted: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
-    """By kind, words before a number that counts what is named between it and its unit, and words for what it is not:
-    "there are 15 bikes left", "there are 3 sizes left"."""
+    counted: dict[str, Counted] = field(default_factory=dict)
+    """By kind, words around a number that counts what is named after it."""
     pieces: dict[str, tuple[EntryWords, ...]] = field(default_factory=dict)
     """What each word of an entry, as it is written there, stands for: many entries have the same words and groups."""
 
@@ -393,7 +406,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
         for kind, before in source.get("bare", {}).items():
             lexicon.bare[kind] = frozenset(before)
         for kind, words in source.get("counted", {}).items():
-            lexicon.counted[kind] = (frozenset(words["before"]), frozenset(words["never"]))
+            lexicon.counted[kind] = Counted(**{name: frozenset(forms) for name, forms in words.items()})
         for kind, words in source.get("foreign", {}).items():
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.columns import read_columns
+from assay.chat.reading.counts import read_counts
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days, read_short_weekdays
 from assay.chat.reading.figures import FigureReader
 from assay.chat.reading.lexicon import Lexicon
@@ -73,6 +74,8 @@ class Reading:
     lists: dict[str, list[Mention]]
     """Mentions by list, in the order of the text."""
     quantities: list[Quantity] = field(default_factory=list)
+    counts: list[Quantity] = field(default_factory=list)
+    """Whole numbers without a unit, in a domain that counts something."""
     places: list[Place] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     """Dates and clock times written with numbers."""
@@ -167,6 +170,7 @@ class Reader:
         self.nots = frozenset(lexicon.language["negation"].get("contrast", ()))
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
+        self.joins_nouns = bool(lexicon.language.get("joins_nouns", False))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
         self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
@@ -244,6 +248,8 @@ class Reader:
         self._figures.read(reading, numbers)
         if numbers and "|" in text:
             read_columns(reading, self._figures, tuple(self.lexicon.roles))
+        for kind in self.lexicon.counted if numbers else ():
+            read_counts(reading, numbers, self._figures, self.lexicon.kinds[kind])
         self._clauses.mark(reading, mentions)
         if "?" in text and "states" in reading.lists:
             answer_own_questions(reading, self.polar)

@@ -199,7 +199,7 @@ class ProductNames:
             return True
         if not all(token.kind == "number" or self._tells_apart(token) for token in tokens[first : last + 1]):
             return False
-        if last > first or not self._reader.lexicon.language.get("joins_nouns"):
+        if last > first or not self._reader.joins_nouns:
             return True
         return reading.sentence(first) in reading.sentences_with("others")
 
@@ -272,7 +272,7 @@ class ProductNames:
             noun = true[0 if after else -1]
             nouns = [at for at, token in enumerate(tokens) if token.folded == noun and at > before]
             nouns = [at for at in nouns if tokens[at - before - 1].text in self._articles]
-        elif language.get("joins_nouns"):
+        elif self._reader.joins_nouns:
             before = after = 0
             nouns = [at for at, token in enumerate(tokens) if token.capital and _share_last_part(token.folded, true[0])]
         else:

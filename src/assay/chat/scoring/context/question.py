@@ -198,6 +198,14 @@ class Question:
         # "Which of these is in stock?" asks for no number of pieces.
         return frozenset(kind for kind in named if not kinds[kind].states or self.query.all("asks.figure"))
 
+    @once
+    def counting(self) -> tuple[frozenset[str], frozenset[float]]:
+        """Kinds of figure of which a number alone answers it ('Any left?' 'One.'), and the counts that it names."""
+        counted, query = self.query_reader.lexicon.counted, self.query
+        asked = frozenset(kind for kind in counted if query.all(f"asks_bare.{kind}") and kind in self.fact_kinds)
+        named = [one.low for one in (*query.counts, *query.quantities) if one.kind in counted]
+        return asked, frozenset(named)
+
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""
         known: list[str] | None = self.memory.get(("kinds due", asks_later))
