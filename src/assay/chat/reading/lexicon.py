@@ -326,6 +326,12 @@ class Lexicon:
                     return (first, word[at + 1 :]) if normal(first) in self.elisions and word[at + 1 :] else (word,)
         return (word,)
 
+    def by_kind(self, source: Mapping[str, Any], table: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """What a file has in `table` for each kind; that of a family, such as prices, is for all kinds of it."""
+        for name, words in source.get(table, {}).items():
+            kinds = [kind.name for kind in self.kinds.values() if kind.family == name]
+            yield from ((kind, words) for kind in kinds or [name])
+
     def add_units(self, words: Mapping[str, Mapping[str, list[str]]]) -> None:
         """Add the written forms of units, by kind and unit, without those that the domain does not have."""
         for kind_name, by_unit in words.items():
@@ -397,17 +403,17 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     for source in (general, special):
         for key, entries in _flat(source.get("lists", {})):
             lexicon.add(key, entries)
-        for kind, roles in source.get("roles", {}).items():
+        for kind, roles in lexicon.by_kind(source, "roles"):
             for role, entries in roles.items():
                 lexicon.add(f"role.{kind}.{role}", entries)
                 lexicon.roles.setdefault(kind, set()).add(role)
-        for kind, changes in source.get("changes", {}).items():
+        for kind, changes in lexicon.by_kind(source, "changes"):
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, before in source.get("bare", {}).items():
             lexicon.bare[kind] = frozenset(before)
         for kind, words in source.get("counted", {}).items():
             lexicon.counted[kind] = Counted(**{name: frozenset(forms) for name, forms in words.items()})
-        for kind, words in source.get("foreign", {}).items():
+        for kind, words in lexicon.by_kind(source, "foreign"):
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]
             listed = {**words, "subjects": subjects}
