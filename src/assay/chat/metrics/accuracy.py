@@ -11,7 +11,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date
-from assay.chat.scoring.context.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
+from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
 from assay.chat.scoring.context.truth import (
     compare_states,
@@ -35,7 +35,8 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     for claim in context.figure_claims:
         is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
         if is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds:
-            return None
+            if claim.said.role not in RATES or any(claim is one for one, _ in context.comparable):
+                return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
     states = any(claim.day != ANOTHER_DAY for claim in context.state_claims)
     if denied or states or context.yes_or_no or dates_claimed(context):

@@ -172,6 +172,18 @@ class Reader:
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.joins_nouns = bool(lexicon.language.get("joins_nouns", False))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
+        self.plural_anaphors = frozenset(lexicon.language.get("plural_anaphors", ()))
+        self.pronouns = self.plural_anaphors | frozenset(lexicon.language.get("single_anaphors", ()))
+        self.pricing = frozenset(lexicon.language.get("pricing_verbs", ()))
+        self.possessives = frozenset(lexicon.language.get("possessives", ()))
+        self.definite = frozenset(lexicon.language.get("definite_articles", ()))
+        self.indefinite = frozenset(lexicon.language.get("indefinite_articles", ()))
+        self.placing = frozenset(lexicon.language.get("placing_words", ()))
+        self.purposes = frozenset(lexicon.language.get("purpose_words", ()))
+        self.additions = frozenset(lexicon.language.get("additions", ()))
+        self.adverbs = frozenset(lexicon.language.get("adverbs", ()))
+        self._polite = frozenset(lexicon.language.get("polite_forms", ()))
+        self._conjunctions = frozenset(lexicon.language.get("conjunctions", ()))
         self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
         self.small_words = self.function_words.union(*(lexicon.language.get(name, ()) for name in small))
@@ -226,13 +238,20 @@ class Reader:
             return True
         return bool(self.polar.inverted) and self.polar.is_inverted(tokens[first : last + 1])
 
-    def has_anaphor(self, tokens: Sequence[Token]) -> bool:
-        """Whether a word stands for what was named before: 'it is', and not the 'es' of 'gibt es'."""
-        words = [token.text for token in tokens]
-        return any(
-            word in self.anaphors and f"{before} {word}" not in self._expletives
-            for before, word in zip(["", *words], words, strict=False)
-        )
+    def has_anaphor(self, tokens: Sequence[Token], words: frozenset[str] | None = None) -> bool:
+        """Whether a word, one of `words` if given, stands for what was named before: not the 'es' of 'gibt es'."""
+        words = self.anaphors if words is None else words
+        for at, token in enumerate(tokens):
+            if token.text not in words:
+                continue
+            if at and (f"{tokens[at - 1].text} {token.text}" in self._expletives or token.raw in self._polite):
+                continue  # "gibt es", "können Sie"
+            following = tokens[at + 1].text if at + 1 < len(tokens) else ""
+            if token.text in self._conjunctions and (following in self.articles or following in self.function_words):
+                if following not in self.copulas:
+                    continue  # "note that our …"
+            return True
+        return False
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # "The usual price is about €80": how many tokens may stand between such words and their figure.
 _NEAR = 3
 # Roles of figures that are not of the subject itself.
-_NOT_OF_SUBJECT = frozenset({"other", "change"})
+_NOT_OF_SUBJECT = frozenset({"other", "change", "recurring"})
 # Quotation marks, each with those that can close it.
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'"}
 # How many sentences a correction may be after what it corrects, and before what it says instead.

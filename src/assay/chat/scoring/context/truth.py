@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
-from assay.chat.scoring.context.claims import NOT_COMPARED, FigureClaim, StateClaim
+from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
+from assay.chat.scoring.context.own_figures import of_product
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _MOST_TERMS = 4
 
 def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts that a figure can be compared with; empty if the truth has none."""
-    role, day = claim.said.role, claim.day
+    role, day = "actual" if claim.said.role in RATES else claim.said.role, claim.day
     if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
         return []
     memory = context.question.memory
@@ -58,63 +59,7 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     if not context.truth.facts:
         return []
     found = [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
-    if len(found) < 2 or context.domain.uses_places:
-        return found
-    response = context.response
-    of_truth = [place for place in context.subjects.mentions(response) if context.subjects.is_true_name([place.name])]
-    named = {response.sentence(place.first) for place in of_truth}
-    if not named:  # the first figure is that of what was asked about: "$299 for the small one. The large one is $379."
-        named = {response.sentence(found[0][0].said.first)}
-    found = _without_repeated(context, found)
-    families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
-    told: set[tuple[str, str]] = set()  # of what a figure of the product itself came before
-    kept = []
-    for claim, facts in found:
-        if _is_of_another(context, claim, named, families):
-            continue
-        sort = context.family(claim.what), claim.said.role
-        if sort in told and is_of_something_else(context, claim.said.first):
-            continue
-        told.add(sort)
-        kept.append((claim, facts))
-    return kept
-
-
-def _without_repeated(
-    context: ScoringContext, found: list[tuple[FigureClaim, list[Fact]]]
-) -> list[tuple[FigureClaim, list[Fact]]]:
-    """Figures without those of the user's that an answer with one of its own refers to: 'send us the $349 offer'."""
-    asked = {(figure.kind, figure.low, figure.high) for figure in context.query.quantities}
-    if not asked:
-        return found
-    articles, tokens = context.reader.articles, context.response.tokens
-    repeated = {
-        id(claim)
-        for claim, _ in found
-        if (claim.what, claim.said.low, claim.said.high) in asked
-        and claim.said.first
-        and tokens[claim.said.first - 1].text in articles
-    }
-    own = {claim.what for claim, _ in found if (claim.what, claim.said.low, claim.said.high) not in asked}
-    return [one for one in found if id(one[0]) not in repeated or one[0].what not in own]
-
-
-def _is_of_another(
-    context: ScoringContext, claim: FigureClaim, named: set[tuple[int, int]], families: set[str | None]
-) -> bool:
-    """Whether a price is that of something else: 'The Kids Bike is €199. Our helmets start at €29.90.'
-
-    So it is if the answer gives one in a sentence that names the product, or in its first, and this one's sentence
-    names something else before it, and neither the product nor a word that stands for it.
-    """
-    family, response, first = context.kind(claim.what).family, context.response, claim.said.first
-    sentence = response.sentence(first)
-    if family is None or family not in families or sentence in named:
-        return False
-    before = response.tokens[sentence[0] : first]
-    if context.reader.has_anaphor(response.tokens[sentence[0] : sentence[1] + 1]):
-        return False
-    return any(token.kind == "word" and token.text not in context.reader.small_words for token in before)
+    return found if not found or context.domain.uses_places else of_product(context, found)
 
 
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
