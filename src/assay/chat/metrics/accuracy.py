@@ -34,12 +34,12 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     kinds, in_other_units = context.kinds, context.question.kinds_in_other_units
     for claim in context.figure_claims:
         is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
-        if is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds:
-            if claim.said.role not in RATES or any(claim is one for one, _ in context.comparable):
-                return None
+        is_checked = is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds
+        if is_checked and (claim.said.role not in RATES or any(claim is one for one, _ in context.comparable)):
+            return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
     states = any(claim.day != ANOTHER_DAY for claim in context.state_claims)
-    if denied or states or context.yes_or_no or dates_claimed(context):
+    if denied or states or context.yes_or_no or context.comparable or dates_claimed(context):
         return None
     return None if own_words(context, context.true_states) else "the answer claims nothing that could be checked"
 

@@ -260,7 +260,7 @@ class _Roles:
         tokens, at = self.tokens, quantity.last + 1
         if at >= len(tokens) or tokens[at].text not in self.grammar.starting:
             return None
-        for link in range(at + 2, min(at + _ROLE_REACH, len(tokens) - 1)):
+        for link in range(at + 2, min(at + _NOUN_REACH, len(tokens) - 1)):
             if tokens[link].text in self.grammar.ends:
                 return None
             if tokens[link].text in self.grammar.links and link + 1 in by_first:

@@ -172,18 +172,19 @@ class Reader:
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.joins_nouns = bool(lexicon.language.get("joins_nouns", False))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
-        self.plural_anaphors = frozenset(lexicon.language.get("plural_anaphors", ()))
-        self.pronouns = self.plural_anaphors | frozenset(lexicon.language.get("single_anaphors", ()))
+        pronouns, things = lexicon.language.get("pronouns", {}), lexicon.language.get("things", {})
+        self.plural_pronouns = frozenset(pronouns.get("plural", ()))
+        self.pronouns = self.plural_pronouns | frozenset(pronouns.get("single", ()))
+        self.possessives = frozenset(pronouns.get("possessive", ()))
+        self._polite = frozenset(pronouns.get("polite", ()))
+        self._conjunctions = frozenset(pronouns.get("conjunctions", ()))
         self.pricing = frozenset(lexicon.language.get("pricing_verbs", ()))
-        self.possessives = frozenset(lexicon.language.get("possessives", ()))
-        self.definite = frozenset(lexicon.language.get("definite_articles", ()))
-        self.indefinite = frozenset(lexicon.language.get("indefinite_articles", ()))
-        self.placing = frozenset(lexicon.language.get("placing_words", ()))
-        self.purposes = frozenset(lexicon.language.get("purpose_words", ()))
-        self.additions = frozenset(lexicon.language.get("additions", ()))
+        self.definite = frozenset(things.get("definite", ()))
+        self.indefinite = frozenset(things.get("indefinite", ()))
+        self.placing = frozenset(things.get("placed", ()))
+        self.purposes = frozenset(things.get("of", ()))
+        self.additions = frozenset(things.get("added", ()))
         self.adverbs = frozenset(lexicon.language.get("adverbs", ()))
-        self._polite = frozenset(lexicon.language.get("polite_forms", ()))
-        self._conjunctions = frozenset(lexicon.language.get("conjunctions", ()))
         self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
         self.small_words = self.function_words.union(*(lexicon.language.get(name, ()) for name in small))
@@ -247,9 +248,9 @@ class Reader:
             if at and (f"{tokens[at - 1].text} {token.text}" in self._expletives or token.raw in self._polite):
                 continue  # "gibt es", "können Sie"
             following = tokens[at + 1].text if at + 1 < len(tokens) else ""
-            if token.text in self._conjunctions and (following in self.articles or following in self.function_words):
-                if following not in self.copulas:
-                    continue  # "note that our …"
+            is_linking = following in self.articles or following in self.function_words - self.copulas
+            if token.text in self._conjunctions and is_linking:
+                continue  # "note that our …"
             return True
         return False
 

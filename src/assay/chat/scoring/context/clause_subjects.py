@@ -1,4 +1,4 @@
-"""What a clause with a figure or a state is about: the truth's product, or something else such as lids, a colour, a fee.
+"""What a clause with a figure or a state is about: the truth's product, or something else such as lids or a fee.
 
 Knows clauses and the words of a language; knows no values of the ground truth.
 """
@@ -48,6 +48,11 @@ def is_of_something_else(context: ScoringContext, index: int) -> bool:
         return _is_thing(context, clause[1])
     second = clause[1].text in reader.copulas or clause[1].text in reader.nots or _is_thing(context, clause[1])
     return _is_thing(context, clause[0]) and second
+
+
+def subject_before(context: ScoringContext, index: int) -> About:
+    """What the clause of token `index` is about by what is before it."""
+    return _subject(context, _clause_before(context, index, _LONG_REACH))
 
 
 def about(context: ScoringContext, first: int, last: int) -> About:
@@ -154,7 +159,7 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
     'Paddles aren't included; those are $55 each.' A word for one thing stands for one with an indefinite article.
     """
     reader, tokens = context.reader, context.response.tokens
-    is_plural = reader.plural_anaphors.issuperset(pronouns)
+    is_plural = reader.plural_pronouns.issuperset(pronouns)
     if (is_plural and context.subjects.is_plural) or start < 2:
         return About.PRODUCT
     before = _clause_before(context, start - 1, _LONG_REACH)
@@ -184,6 +189,8 @@ def _is_thing(context: ScoringContext, token: Token) -> bool:
         token.kind == "word"
         and not token.phrases
         and not token.units
+        and not token.denies
+        and token.text not in context.reader.pronouns
         and token.text not in context.reader.small_words
         and not context.subjects.is_true_word(token.folded)
     )

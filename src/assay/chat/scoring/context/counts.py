@@ -1,4 +1,4 @@
-"""Numbers that count the truth's product without a unit: 'five Oak Stools on hand', 'Just one', if its stock is asked for.
+"""Numbers that count the truth's product without a unit: 'five Oak Stools on hand', or 'Just one' if that is asked.
 
 Knows readings, the name of the product and whether the question is about its number; knows no values of the truth.
 """

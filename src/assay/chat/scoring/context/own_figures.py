@@ -6,7 +6,6 @@ Knows the claims of an answer and what its clauses are about; knows no values of
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
@@ -24,6 +23,8 @@ Compared = list[tuple[FigureClaim, list[Fact]]]
 
 def of_product(context: ScoringContext, found: Compared) -> Compared:
     """The figures that are of the product; `found` are those that the truth could check, with its facts."""
+    if not found:
+        return found
     found = _without_rates(context, found)
     if len(found) == 1 and _asks_price(context):
         return found
@@ -34,7 +35,9 @@ def of_product(context: ScoringContext, found: Compared) -> Compared:
 def _asks_price(context: ScoringContext) -> bool:
     """Whether the question asks for a price, or names one."""
     query = context.query
-    return bool(query.all("asks_figure") or query.all("asks_bare.price")) or any(context.kind(one.kind).family for one in query.quantities)
+    return bool(query.all("asks_figure") or query.all("asks_bare.price")) or any(
+        context.kind(one.kind).family for one in query.quantities
+    )
 
 
 def _is_price(context: ScoringContext, claim: FigureClaim) -> bool:
@@ -44,8 +47,8 @@ def _is_price(context: ScoringContext, claim: FigureClaim) -> bool:
 def _without_rates(context: ScoringContext, found: Compared) -> Compared:
     """Figures without prices of a measure or a period beside a plain one: '7.49 USD (9.99 USD per litre)'.
 
-    If there is no plain one, the product is sold so, and the first counts, or that of the period asked for. A price of a
-    period is one only if the price is asked for: otherwise it is a way to pay.
+    If there is no plain one, the product is sold so, and the first counts, or that of the period asked for. A price of
+    a period is one only if the price is asked for: otherwise it is a way to pay.
     """
     rates = [claim for claim, _ in found if claim.said.role in RATES]
     if not rates:

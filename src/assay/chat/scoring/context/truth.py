@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
+from assay.chat.scoring.context.absences import absences
 from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
-from assay.chat.scoring.context.own_figures import of_product
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
+from assay.chat.scoring.context.own_figures import of_product
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -40,17 +40,21 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
 
 
 def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
-    """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'
+    """The facts of the role that is asked for, if this is the only figure without one: 'Can I return it?' '14 days.'
 
-    The first of several counts if the others are on terms: '30 days, and 14 days if it was opened'.
+    If several roles are asked for, it is the one that no other figure has. The first of several figures counts if the
+    others are on terms: '30 days, and 14 days if it was opened'.
     """
-    alike = (one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED)
-    several = list(islice(alike, _MOST_TERMS))
+    alike = [one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED]
+    several = [one for one in alike if one.said.role == claim.said.role][:_MOST_TERMS]
     terms = {one.first - 1 for one in context.response.all("hypothesis")} if len(several) > 1 else set[int]()
     if claim is not several[0] or len(several) == _MOST_TERMS or any(one.said.last not in terms for one in several[1:]):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
+    if not asked and context.query.all(f"asks_bare.{claim.what}"):
+        asked = {fact.role for fact in facts}
+    asked -= {one.said.role for one in alike}
     return [fact for fact in facts if fact.role in asked] if len(asked) == 1 else []
 
 
@@ -59,7 +63,9 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     if not context.truth.facts:
         return []
     found = [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
-    return found if not found or context.domain.uses_places else of_product(context, found)
+    if context.domain.uses_places:
+        return found
+    return [*of_product(context, found), *((claim, facts_for(context, claim)) for claim in absences(context))]
 
 
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
