@@ -147,6 +147,8 @@ class QuantityKind:
     """Units of figures such as "the mid-teens", each with the lowest decade it is used for."""
     states: Mapping[str, str] = field(default_factory=dict)
     """States that a figure of it stands for in an answer that names none: `some` above 0, `none` at 0."""
+    asked: str | None = None
+    """The role that a question means if it names none: 'How long does it take?'"""
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
     family: str | None = None
@@ -195,7 +197,9 @@ class Counted:
     before: frozenset[str] = frozenset()
     """Words before such a number."""
     after: frozenset[str] = frozenset()
-    """Words after one that stands for itself: five at the moment."""
+    """What may follow one that stands for itself: five at the moment."""
+    none: frozenset[str] = frozenset()
+    """Words that count as zero: no stools left."""
     never: frozenset[str] = frozenset()
     """Words for what it does not count: 3 sizes left."""
     unless: frozenset[str] = frozenset()

@@ -86,7 +86,7 @@ def _withdraw_former(reading: Reading) -> None:
         if reading.sentence(min(last + 1, len(reading.tokens) - 1)) in reading.sentences_with("former.now"):
             last = _sentences_on(reading, last, 1)  # "It retails at €80. It's on sale for €64."
         alike = [one for one in within(reading.quantities, first, last + 1) if one.kind == figure.kind]
-        others = any(one.asserted for one in alike if one is not figure)
+        others = any(one.asserted and one.role != "recurring" for one in alike if one is not figure)
         if others or mention.keys[0] == "former.surely":
             _take_back(figure)
 

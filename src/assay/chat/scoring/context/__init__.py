@@ -220,7 +220,7 @@ class ScoringContext:
     def figures(self) -> list[Quantity]:
         """Numbers with a unit that the response states, and those that count the truth's product."""
         stated = self.own([quantity for quantity in self.response.quantities if quantity.asserted])
-        return stated + self.own(counts_of_product(self)) if self.response.counts else stated
+        return stated + self.own(counts_of_product(self)) if self.reader.lexicon.counted else stated
 
     @once
     def locate(self) -> Callable[[int], Where]:

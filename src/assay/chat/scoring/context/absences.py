@@ -12,7 +12,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 from assay.chat.reading.units import own_unit
 from assay.chat.scoring.context.claims import FigureClaim
-from assay.chat.scoring.context.clause_subjects import About, subject_before
+from assay.chat.scoring.context.clause_subjects import may_be_of_product
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -36,8 +36,7 @@ def absences(context: ScoringContext) -> Iterator[FigureClaim]:
 def _denial(context: ScoringContext, name: str) -> Mention | None:
     """The words by which an answer says that there is none, or its no to the question whether there is any."""
     for mention in context.said(f"none.{name}"):
-        is_of_other = subject_before(context, mention.first) in (About.OTHER, About.DEFINITE)
-        if not is_of_other and not _is_limited(context, mention, name.partition(".")[0]):
+        if may_be_of_product(context, mention.first) and not _is_limited(context, mention, name.partition(".")[0]):
             return mention
     answer = context.yes_or_no
     is_asked = answer is not None and not answer.yes and not answer.states and context.query.all(f"asks_any.{name}")

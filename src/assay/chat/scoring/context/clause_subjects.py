@@ -50,9 +50,12 @@ def is_of_something_else(context: ScoringContext, index: int) -> bool:
     return _is_thing(context, clause[0]) and second
 
 
-def subject_before(context: ScoringContext, index: int) -> About:
-    """What the clause of token `index` is about by what is before it."""
-    return _subject(context, _clause_before(context, index, _LONG_REACH))
+def may_be_of_product(context: ScoringContext, index: int) -> bool:
+    """Whether the clause of token `index` names the product before it, or nothing: not 'Worn items can't be …'."""
+    clause = _clause_before(context, index, _LONG_REACH)
+    if _names_product(context, clause) or context.reader.has_anaphor(clause, context.reader.pronouns):
+        return True
+    return not any(_is_thing(context, token) for token in clause)
 
 
 def about(context: ScoringContext, first: int, last: int) -> About:
@@ -64,6 +67,8 @@ def about(context: ScoringContext, first: int, last: int) -> About:
     start = first - len(before) - (first > 0 and tokens[first - 1].text in "(:")
     subject = _subject(context, before)
     pronouns = [token.text for token in before if token.text in reader.pronouns]
+    if subject is About.PRODUCT and _is_with_thing(context, before):
+        return About.OTHER  # "with the cushion it's £211"
     if subject is About.PRODUCT and pronouns and not _names_product(context, before):
         return _of_pronoun(context, pronouns, start)
     if subject is About.OPEN and start > 1 and tokens[start - 1].text in reader.and_words:
@@ -122,6 +127,15 @@ def _is_part(context: ScoringContext, clause: Sequence[Token]) -> bool:
     return _is_thing(context, thing) and not thing.capital and verb.text in context.reader.copulas
 
 
+def _is_with_thing(context: ScoringContext, clause: Sequence[Token]) -> bool:
+    """Whether a clause says with what else the product is: 'with the cushion'."""
+    reader = context.reader
+    return any(
+        word.text in reader.together and article.text in reader.articles and _is_thing(context, thing)
+        for word, article, thing in zip(clause, clause[1:], clause[2:], strict=False)
+    )
+
+
 def _thing_in(context: ScoringContext, clause: Sequence[Token]) -> About:
     """Whether a clause without a subject names a thing: 'add a strap for $29', 'bear in mind that our service charges'.
 
@@ -162,6 +176,9 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
     is_plural = reader.plural_pronouns.issuperset(pronouns)
     if (is_plural and context.subjects.is_plural) or start < 2:
         return About.PRODUCT
+    first = context.response.sentence(start)[0]
+    if any(first <= one.first < start and one.role == "other" for one in context.response.quantities):
+        return About.OTHER  # "Orders over $50 ship free, otherwise it's $6."
     before = _clause_before(context, start - 1, _LONG_REACH)
     subject = _subject(context, before)
     if subject is About.OPEN:

@@ -6,12 +6,13 @@ Knows readings, the name of the product and whether the question is about its nu
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Counted
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import STOPS, Token
+from assay.chat.reading.units import own_unit
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _DESCRIBING = 2
 # These words link a number with what it counts: "five of the stools", "two more stools".
 _LINKING = frozenset({"of", "more"})
+# What follows a number that stands for itself has at most this many words: "at the moment".
+_LONGEST = 3
 # Of a compound, the noun has at least this many letters: the "maschine" of Espressomaschine.
 _SHORTEST_NOUN = 5
 
@@ -33,32 +36,45 @@ def counts_of_product(context: ScoringContext) -> list[Quantity]:
     asked, wanted = context.question.counting
     found = []
     for kind, words in context.reader.lexicon.counted.items():
-        candidates = [one for one in response.counts if one.kind == kind and one.asserted]
-        if not candidates or any(one.kind == kind for one in response.quantities):
+        if any(one.kind == kind for one in response.quantities):
             continue
+        candidates = [one for one in response.counts if one.kind == kind and one.asserted]
         named = {at for place in context.response_places for at in range(place.first, place.last + 1)}
-        is_asked = kind in asked
         for one in candidates:
             if one.first in named or one.low in wanted:
                 continue
-            before, after = _clause_around(context, one)
-            if _counts_product(context, before, after, words) or (is_asked and _is_alone(before, after, words)):
+            before, after = _clause_around(context, one.first, one.last)
+            is_alone = kind in asked and _is_alone(before, after, words)
+            if is_alone or _counts_product(context, before, after, words):
                 found.append(one)
+        found += _zeros(context, kind, words) if not found else ()
     return found
 
 
-def _clause_around(context: ScoringContext, number: Quantity) -> tuple[Sequence[Token], Sequence[Token]]:
-    """The tokens of a number's clause before it and after it."""
+def _zeros(context: ScoringContext, kind: str, words: Counted) -> Iterator[Quantity]:
+    """Words that count the product as none: 'There are no kettles left.'"""
     response = context.response
-    first, last = response.sentence(number.first)
-    ends = context.reader.clause_ends(response)
-    at = bisect_left(ends, number.first)
+    for at, token in enumerate(response.tokens[:-1]):
+        if token.text not in words.none:
+            continue
+        _, after = _clause_around(context, at, at)
+        last = next((n for n, one in enumerate(after) if not _names_product(context, one)), len(after))
+        if last and _follow(after[last:], words):
+            unit, start, end = own_unit(context.kind(kind)), response.starts[at], response.ends[at + last]
+            yield Quantity(start, end, at, at + last, kind, unit, 0, 0, (0, 0), 0)
+
+
+def _clause_around(context: ScoringContext, first: int, last: int) -> tuple[Sequence[Token], Sequence[Token]]:
+    """The tokens of the clause of tokens `first` to `last` before them and after them."""
+    response, ends = context.response, context.reader.clause_ends(context.response)
+    number, (first, end) = (first, last), response.sentence(first)
+    at = bisect_left(ends, number[0])
     start = max(first, ends[at - 1] + 1 if at else 0)
-    stop = min(last + 1, ends[at] if at < len(ends) else last + 1)
-    after = response.tokens[number.last + 1 : stop]
+    stop = min(end + 1, ends[at] if at < len(ends) else end + 1)
+    after = response.tokens[number[1] + 1 : stop]
     if after and after[-1].text in STOPS:
         after = after[:-1]
-    return response.tokens[start : number.first], after
+    return response.tokens[start : number[0]], after
 
 
 def _counts_product(context: ScoringContext, before: Sequence[Token], after: Sequence[Token], words: Counted) -> bool:
@@ -80,7 +96,7 @@ def _names_product(context: ScoringContext, token: Token) -> bool:
     stem = context.reader.lexicon.stemmer.stem
     folded = stem(token.folded)
     for word in context.subjects.true_words:
-        if folded == stem(word):
+        if folded == stem(word) or token.folded.rstrip("s") == word.rstrip("s"):
             return True
         if context.reader.joins_nouns and len(folded) >= _SHORTEST_NOUN and stem(word).endswith(folded):
             return True
@@ -89,6 +105,17 @@ def _names_product(context: ScoringContext, token: Token) -> bool:
 
 def _is_alone(before: Sequence[Token], after: Sequence[Token], words: Counted) -> bool:
     """Whether nothing in the clause of a number says what else it would be: 'Just one', 'exactly 5 at the moment'."""
-    rest_before = [token for token in before if token.kind == "word" and token.text not in words.before]
-    rest_after = [token for token in after if token.kind in ("word", "number") and token.text not in words.after]
-    return not rest_before and not rest_after
+    return not any(token.kind == "word" and token.text not in words.before for token in before) and _follow(
+        after, words
+    )
+
+
+def _follow(after: Sequence[Token], words: Counted) -> bool:
+    """Whether tokens are only what may follow a number that stands for itself."""
+    rest = [token.text for token in after if token.kind in ("word", "number")]
+    while rest:
+        size = next((n for n in range(min(_LONGEST, len(rest)), 0, -1) if " ".join(rest[:n]) in words.after), 0)
+        if not size:
+            return False
+        rest = rest[size:]
+    return True

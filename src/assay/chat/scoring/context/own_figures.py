@@ -26,6 +26,11 @@ def of_product(context: ScoringContext, found: Compared) -> Compared:
     if not found:
         return found
     found = _without_rates(context, found)
+    if any(
+        claim.said.role == "returns" or facts[0].role == "returns" != claim.said.role != "refund"
+        for claim, facts in found
+    ):
+        found = [one for one in found if one[0].said.role != "refund"]  # "refunds take 5 days"
     if len(found) == 1 and _asks_price(context):
         return found
     found = _without_elsewhere(context, _without_repeated(context, found))

@@ -192,7 +192,8 @@ class Question:
         """
         if self.is_polar:
             return frozenset()
-        words = {token.text for token in self.query.tokens}
+        fees = {at for one in self.query.all("asks_fee") for at in range(one.first, one.last + 1)}
+        words = {token.text for at, token in enumerate(self.query.tokens) if at not in fees}
         kinds = self.query_reader.lexicon.kinds
         named = [kind for kind in self.fact_kinds if kinds[kind].checked and kinds[kind].keys & words]
         # "Which of these is in stock?" asks for no number of pieces.
@@ -203,8 +204,9 @@ class Question:
         """Kinds of figure of which a number alone answers it ('Any left?' 'One.'), and the counts that it names."""
         counted, query = self.query_reader.lexicon.counted, self.query
         asked = frozenset(kind for kind in counted if query.all(f"asks_bare.{kind}") and kind in self.fact_kinds)
-        named = [one.low for one in (*query.counts, *query.quantities) if one.kind in counted]
-        return asked, frozenset(named)
+        names = {at for place in self.subjects.mentions(query) for at in range(place.first, place.last + 1)}
+        numbers = [one for one in (*query.counts, *query.quantities) if one.kind in counted and one.first not in names]
+        return asked, frozenset(one.low for one in numbers)
 
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""

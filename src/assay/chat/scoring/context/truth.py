@@ -6,13 +6,13 @@ Functions over a `ScoringContext`; they know no metric and no points.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context.absences import absences
-from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, FigureClaim, StateClaim
+from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 from assay.chat.scoring.context.own_figures import of_product
@@ -28,7 +28,7 @@ _MOST_TERMS = 4
 
 def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts that a figure can be compared with; empty if the truth has none."""
-    role, day = "actual" if claim.said.role in RATES else claim.said.role, claim.day
+    role, day = INSTEAD.get(claim.said.role, claim.said.role), claim.day
     if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
         return []
     memory = context.question.memory
@@ -47,15 +47,21 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """
     alike = [one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED]
     several = [one for one in alike if one.said.role == claim.said.role][:_MOST_TERMS]
-    terms = {one.first - 1 for one in context.response.all("hypothesis")} if len(several) > 1 else set[int]()
-    if claim is not several[0] or len(several) == _MOST_TERMS or any(one.said.last not in terms for one in several[1:]):
+    if claim is not several[0] or len(several) == _MOST_TERMS or not _are_aside(context, several[1:]):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
     if not asked and context.query.all(f"asks_bare.{claim.what}"):
-        asked = {fact.role for fact in facts}
-    asked -= {one.said.role for one in alike}
+        roles = {fact.role for fact in facts}
+        asked = roles if len(roles) == 1 else roles & {context.kind(claim.what).asked}
+    asked -= {INSTEAD.get(one.said.role, one.said.role) for one in alike if one.said.role != "refund"}
     return [fact for fact in facts if fact.role in asked] if len(asked) == 1 else []
+
+
+def _are_aside(context: ScoringContext, others: Sequence[FigureClaim]) -> bool:
+    """Whether further figures are on terms or of something else: '36 months. Registration takes 2 minutes.'"""
+    terms = {one.first - 1 for one in context.response.all("hypothesis")} if others else set[int]()
+    return all(one.said.last in terms or is_of_something_else(context, one.said.first) for one in others)
 
 
 def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
@@ -65,7 +71,17 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     found = [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
     if context.domain.uses_places:
         return found
-    return [*of_product(context, found), *((claim, facts_for(context, claim)) for claim in absences(context))]
+    found = of_product(context, [(claim, _with_multiples(context, facts)) for claim, facts in found])
+    told = {fact.role for _, facts in found for fact in facts}
+    absent = [claim for claim in absences(context) if claim.said.role not in told]
+    return [*found, *((claim, facts_for(context, claim)) for claim in absent)]
+
+
+def _with_multiples(context: ScoringContext, facts: list[Fact]) -> list[Fact]:
+    """The facts with prices of as many as the question names: 'How much are two stools?' '€116.'"""
+    numbers = [number for number in context.question.counting[1] if number > 1]
+    prices = [fact for fact in facts if context.kind(fact.kind).family is not None] if numbers else []
+    return [*facts, *(replace(fact, value=fact.value * number) for fact in prices for number in numbers)]
 
 
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
