@@ -44,7 +44,8 @@ class PolarWords:
         self.question_openers = frozenset(language.get("question_openers", ()))
         self.inverted = frozenset(language.get("inverted_pronouns", ()))
         """Pronouns that follow the verb in a question: « La tente est-elle en stock ? »"""
-        self._interrogatives = frozenset(language.get("interrogatives", ()))
+        asking = frozenset(language.get("question_words", ())) - self.questions
+        self.interrogatives = frozenset(language.get("interrogatives", ())) or asking
         self._openers = frozenset(language.get("answer_openers", ()))
         # "No rain" does not answer with no; "nope" always does.
         self._bound = frozenset(language["negation"]["words"])
@@ -66,7 +67,7 @@ class PolarWords:
     def is_inverted(self, sentence: Sequence[Token]) -> bool:
         """Whether a pronoun follows the verb of a question that does not ask for a thing, a place or a time."""
         words = [token.text for token in sentence]
-        if words[-1:] != ["?"] or not self._interrogatives.isdisjoint(words):
+        if words[-1:] != ["?"] or not self.interrogatives.isdisjoint(words):
             return False
         return any(word in self.inverted and before == "-" for before, word in pairwise(words))
 

@@ -185,6 +185,7 @@ class Reader:
         self.purposes = frozenset(things.get("of", ()))
         self.additions = frozenset(things.get("added", ()))
         self.together = frozenset(things.get("with", ()))
+        self.whose = frozenset(things.get("whose", ()))
         self.adverbs = frozenset(lexicon.language.get("adverbs", ()))
         self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")

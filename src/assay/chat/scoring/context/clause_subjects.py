@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.tokens import Token
@@ -63,12 +64,14 @@ def about(context: ScoringContext, first: int, last: int) -> About:
     reader, tokens = context.reader, context.response.tokens
     if first and tokens[first - 1].text in reader.additions:
         return About.OTHER  # "plus £6"
+    if _is_for_span(context, first):
+        return About.OTHER
     before = _clause_before(context, first, _LONG_REACH)
     start = first - len(before) - (first > 0 and tokens[first - 1].text in "(:")
     subject = _subject(context, before)
     pronouns = [token.text for token in before if token.text in reader.pronouns]
-    if subject is About.PRODUCT and _is_with_thing(context, before):
-        return About.OTHER  # "with the cushion it's £211"
+    if _is_with_thing(context, before) and not _names_product(context, before):
+        return About.OTHER
     if subject is About.PRODUCT and pronouns and not _names_product(context, before):
         return _of_pronoun(context, pronouns, start)
     if subject is About.OPEN and start > 1 and tokens[start - 1].text in reader.and_words:
@@ -83,6 +86,14 @@ def about(context: ScoringContext, first: int, last: int) -> About:
         return About.PRODUCT  # "the price is", "now"
     named = _thing_in(context, before)
     return named if named is not About.OPEN else _after(context, last)
+
+
+def _is_for_span(context: ScoringContext, first: int) -> bool:
+    """Whether a price is that of the figure before it: 'extendable to 5 years for $59'."""
+    if first < 2 or context.response.tokens[first - 1].text not in context.reader.purposes:
+        return False
+    before = [one for one in context.response.quantities if one.last == first - 2]
+    return any(context.kind(one.kind).family is None for one in before)
 
 
 def _subject(context: ScoringContext, clause: Sequence[Token]) -> About:
@@ -103,8 +114,11 @@ def _subject(context: ScoringContext, clause: Sequence[Token]) -> About:
         return About.PRODUCT
     if has_article:
         return About.DEFINITE
+    if not clause or not _is_thing(context, clause[0]):
+        return About.OPEN
     verb = next((at for at, one in enumerate(clause) if not _is_thing(context, one)), 0)
-    return About.OTHER if verb and _is_verb(context, clause[verb]) else About.OPEN
+    is_subject = (verb and _is_verb(context, clause[verb])) or _is_verb(context, clause[-1])  # "Children under 12 pay"
+    return About.OTHER if is_subject else About.OPEN
 
 
 def _is_verb(context: ScoringContext, token: Token) -> bool:
@@ -128,11 +142,11 @@ def _is_part(context: ScoringContext, clause: Sequence[Token]) -> bool:
 
 
 def _is_with_thing(context: ScoringContext, clause: Sequence[Token]) -> bool:
-    """Whether a clause says with what else the product is: 'with the cushion'."""
+    """Whether a clause says with what else, or on what terms: 'with the cushion', 'with your welcome code'."""
     reader = context.reader
     return any(
-        word.text in reader.together and article.text in reader.articles and _is_thing(context, thing)
-        for word, article, thing in zip(clause, clause[1:], clause[2:], strict=False)
+        word.text in reader.together and determiner.text in reader.articles | reader.whose
+        for word, determiner in pairwise(clause)
     )
 
 
@@ -174,8 +188,10 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
     """
     reader, tokens = context.reader, context.response.tokens
     is_plural = reader.plural_pronouns.issuperset(pronouns)
-    if (is_plural and context.subjects.is_plural) or start < 2:
+    if (is_plural and _is_of_several(context)) or start < 2:
         return About.PRODUCT
+    if is_plural:
+        return About.OTHER
     first = context.response.sentence(start)[0]
     if any(first <= one.first < start and one.role == "other" for one in context.response.quantities):
         return About.OTHER  # "Orders over $50 ship free, otherwise it's $6."
@@ -185,8 +201,15 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
         subject = _thing_in(context, before)
     if subject is not About.OTHER:
         return About.PRODUCT
-    is_new = is_plural or any(token.text in reader.indefinite for token in before)
+    is_new = any(token.text in reader.indefinite for token in before)
     return About.OTHER if is_new and tokens[start - 1].text not in reader.and_words else About.PRODUCT
+
+
+def _is_of_several(context: ScoringContext) -> bool:
+    """Whether the product, by its name or as the question names it, is several things: boots, Oak Stools."""
+    subjects = context.subjects
+    asked = (token.folded for token in context.query.tokens if token.folded.endswith("s"))
+    return subjects.is_plural or any(subjects.is_true_word(word[:-1]) for word in asked)
 
 
 def _clause_before(context: ScoringContext, index: int, reach: int) -> Sequence[Token]:

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
-from assay.chat.scoring.context.claims import RATES, FigureClaim
+from assay.chat.scoring.context.claims import INSTEAD, RATES, FigureClaim
 from assay.chat.scoring.context.clause_subjects import About, about, is_of_something_else
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ def of_product(context: ScoringContext, found: Compared) -> Compared:
     if not found:
         return found
     found = _without_rates(context, found)
-    if any(
-        claim.said.role == "returns" or facts[0].role == "returns" != claim.said.role != "refund"
-        for claim, facts in found
-    ):
-        found = [one for one in found if one[0].said.role != "refund"]  # "refunds take 5 days"
+    windows = [one for one in found if one[0].said.role != "refund"]
+    if any(facts[0].role == "returns" for _, facts in windows):
+        found = windows  # "30 days; the refund takes 5 days"
     if len(found) == 1 and _asks_price(context):
         return found
     found = _without_elsewhere(context, _without_repeated(context, found))
@@ -58,7 +56,13 @@ def _without_rates(context: ScoringContext, found: Compared) -> Compared:
     rates = [claim for claim, _ in found if claim.said.role in RATES]
     if not rates:
         return found
-    plain = {context.family(claim.what) for claim, _ in found if claim.said.role not in RATES}
+    prices = [claim for claim, _ in found if _is_price(context, claim)]
+    plain = {
+        context.family(claim.what)
+        for claim in prices
+        if claim.said.role not in RATES
+        and (claim is prices[0] or about(context, claim.said.first, claim.said.last) is not About.OTHER)
+    }
     if not _asks_price(context):
         rates = [claim for claim in rates if claim.said.role != "recurring"]
     of_period = [claim for claim in rates if _is_of_period_asked(context, claim)]
@@ -131,7 +135,7 @@ def _without_others(context: ScoringContext, found: Compared) -> Compared:
     for (claim, facts), subject in zip(found, subjects, strict=True):
         if len(found) > 1 and _is_of_another(context, claim, named, families):
             continue
-        sort = context.family(claim.what), claim.said.role
+        sort = context.family(claim.what), INSTEAD.get(claim.said.role, claim.said.role)
         if subject is About.OTHER and (has_own or must_own or sort in told):
             continue
         if sort in told and (subject is About.DEFINITE or is_of_something_else(context, claim.said.first)):

@@ -16,6 +16,9 @@ from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.once import once
 
+# A question without a verb has at most this many tokens.
+_ELLIPTIC = 8
+
 
 class Question:
     """A query, with the ground truth that it is about."""
@@ -158,8 +161,18 @@ class Question:
     @once
     def polar_mentions(self) -> list[Mention]:
         """States and other words about the subject that are asked for yes or no."""
-        listed = [*self.query.all("states"), *self.query.all("tells")]
-        return [mention for mention in listed if self._is_polar_at(mention.first)]
+        states, tells = self.query.all("states"), self.query.all("tells")
+        return [
+            *(mention for mention in states if self._is_polar_at(mention.first) or self._is_elliptic_at(mention.first)),
+            *(mention for mention in tells if self._is_polar_at(mention.first)),
+        ]
+
+    def _is_elliptic_at(self, index: int) -> bool:
+        """Whether a question of the domain's products only names a state: 'Harvest Blender in stock?'"""
+        query, (first, last) = self.query, self.query.sentence(index)
+        asking = self.query_reader.polar.interrogatives
+        is_short = not self.domain.uses_places and last - first <= _ELLIPTIC and query.is_question(index)
+        return is_short and asking.isdisjoint([token.text for token in query.tokens[first:last]])
 
     @once
     def polar_states(self) -> frozenset[str]:

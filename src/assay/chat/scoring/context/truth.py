@@ -47,7 +47,7 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """
     alike = [one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED]
     several = [one for one in alike if one.said.role == claim.said.role][:_MOST_TERMS]
-    if claim is not several[0] or len(several) == _MOST_TERMS or not _are_aside(context, several[1:]):
+    if len(several) == _MOST_TERMS or claim is not _exact(context, several):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
@@ -58,10 +58,18 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     return [fact for fact in facts if fact.role in asked] if len(asked) == 1 else []
 
 
-def _are_aside(context: ScoringContext, others: Sequence[FigureClaim]) -> bool:
-    """Whether further figures are on terms or of something else: '36 months. Registration takes 2 minutes.'"""
-    terms = {one.first - 1 for one in context.response.all("hypothesis")} if others else set[int]()
-    return all(one.said.last in terms or is_of_something_else(context, one.said.first) for one in others)
+def _exact(context: ScoringContext, claims: Sequence[FigureClaim]) -> FigureClaim | None:
+    """The first of several figures, in its smallest unit if it is repeated ('a month, i.e. 30 days').
+
+    None if others differ, and are neither on terms nor of something else: '36 months. Registration takes 2 minutes.'
+    """
+    first, agree = claims[0], context.kind(claims[0].what).agree
+    same = [one for one in claims if abs(one.said.high - first.said.high) <= agree]
+    terms = {one.first - 1 for one in context.response.all("hypothesis")} if len(same) < len(claims) else set[int]()
+    for one in claims:
+        if one not in same and one.said.last not in terms and not is_of_something_else(context, one.said.first):
+            return None
+    return min(same, key=lambda claim: claim.said.unit.size)
 
 
 def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
