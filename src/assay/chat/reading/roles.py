@@ -29,6 +29,8 @@ _SUBJECT_REACH = 10
 # What parts a role from the next figure, so that it is not that figure's.
 _PARTING = _STOPS | {",", ")"}
 _CLOSING = frozenset(")")
+# Marks between parts of a line that have nothing to do with each other.
+_PARTS = frozenset("–—|•·")
 # A word of at most this many letters before a full stop is shortened.
 _SHORTENED = 4
 # How many words may link a figure with the role after it: "13 °C as the high".
@@ -228,6 +230,8 @@ class _Roles:
             return roles[at]  # "min. 6 °C"
         if any(token.text in _STOPS or token.text == "," for token in between):
             return None
+        if quantity.kind in self.grammar.of_topics and any(token.text in _PARTS for token in between):
+            return None  # "ships free – 3-year warranty"
         if len(between) > 1 and roles[at].keys[0].endswith(_CLOSE):
             return None  # "the rain is over: clear and 15 °C"
         return roles[at]

@@ -67,7 +67,10 @@ def about(context: ScoringContext, first: int, last: int) -> About:
     if _is_for_span(context, first):
         return About.OTHER
     before = _clause_before(context, first, _LONG_REACH)
-    start = first - len(before) - (first > 0 and tokens[first - 1].text in "(:")
+    is_labelled = first > 0 and tokens[first - 1].text in "(:"
+    if is_labelled and before and _is_thing(context, before[-1]):
+        return About.OTHER  # "(bulb: £6)"
+    start = first - len(before) - is_labelled
     subject = _subject(context, before)
     pronouns = [token.text for token in before if token.text in reader.pronouns]
     if _is_with_thing(context, before) and not _names_product(context, before):
@@ -80,8 +83,6 @@ def about(context: ScoringContext, first: int, last: int) -> About:
             return earlier  # "Its cushion is optional and costs $35"
     if subject is not About.OPEN:
         return subject
-    if before and tokens[first - 1].text in "(:" and _is_thing(context, before[-1]):
-        return About.OTHER  # "(bulb: £6)"
     if reader.has_anaphor(before):
         return About.PRODUCT  # "the price is", "now"
     named = _thing_in(context, before)
@@ -190,8 +191,6 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
     is_plural = reader.plural_pronouns.issuperset(pronouns)
     if (is_plural and _is_of_several(context)) or start < 2:
         return About.PRODUCT
-    if is_plural:
-        return About.OTHER
     first = context.response.sentence(start)[0]
     if any(first <= one.first < start and one.role == "other" for one in context.response.quantities):
         return About.OTHER  # "Orders over $50 ship free, otherwise it's $6."
@@ -200,8 +199,8 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
     if subject is About.OPEN:
         subject = _thing_in(context, before)
     if subject is not About.OTHER:
-        return About.PRODUCT
-    is_new = any(token.text in reader.indefinite for token in before)
+        return About.DEFINITE if is_plural else About.PRODUCT
+    is_new = is_plural or any(token.text in reader.indefinite for token in before)
     return About.OTHER if is_new and tokens[start - 1].text not in reader.and_words else About.PRODUCT
 
 

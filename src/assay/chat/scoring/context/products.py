@@ -89,12 +89,12 @@ class ProductNames:
         return [*named, *self._products_of_noun(reading, taken)]
 
     def _named_afterwards(self, reading: Reading, taken: set[int]) -> list[Place]:
-        """Other products of a text that gives the price of the truth's without its name: '€59. The Brisa is €42.'"""
-        if not reading.quantities or self._articles.isdisjoint([token.text for token in reading.tokens]):
+        """Other products of a text that tells of the truth's without its name: '€59. The Brisa is €42.'"""
+        claims = [one.first for one in (*reading.quantities[:1], *reading.all("states")[:1])]
+        if not claims or self._articles.isdisjoint([token.text for token in reading.tokens]):
             return []
         named = self._named_products(reading, taken)
-        first_price = reading.quantities[0].first
-        return named if named and all(place.first > first_price + 1 for place in named) else []
+        return named if named and all(place.first > min(claims) + 1 for place in named) else []
 
     def _plain_versions(self, reading: Reading) -> list[Place]:
         """A simpler product whose name the truth's begins with: 'the regular AeroPress' beside the AeroPress Go."""
