@@ -170,7 +170,8 @@ def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
             aside = [one for one in own if one.kind in kinds and one not in before]
         else:
             after = None if before else _figure_of(reading, mention)
-            aside = before or [one for one in own if one is after]
+            # The three years of "covered for three years" are no price for three.
+            aside = before or [one for one in own if one is after and one.first != mention.last]
         others = number - Counter(one.kind for one in aside)
         if sort == "aside.offer" and len(aside) == 1 and not others[aside[0].kind]:
             _restore_regular(reading, aside[0], (first, last))

@@ -11,6 +11,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from assay.chat.reading.positions import within
 from assay.chat.reading.tokens import Token
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def _is_for_span(context: ScoringContext, first: int) -> bool:
     """Whether a price is that of the figure before it: 'extendable to 5 years for $59'."""
     if first < 2 or context.response.tokens[first - 1].text not in context.reader.purposes:
         return False
-    before = [one for one in context.response.quantities if one.last == first - 2]
-    return any(context.kind(one.kind).family is None for one in before)
+    near = within(context.response.quantities, first - _REACH, first)
+    return any(one.last == first - 2 and context.kind(one.kind).family is None for one in near)
 
 
 def _subject(context: ScoringContext, clause: Sequence[Token]) -> About:
@@ -192,7 +193,7 @@ def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) ->
     if (is_plural and _is_of_several(context)) or start < 2:
         return About.PRODUCT
     first = context.response.sentence(start)[0]
-    if any(first <= one.first < start and one.role == "other" for one in context.response.quantities):
+    if any(one.role == "other" for one in within(context.response.quantities, max(first, start - _LONG_REACH), start)):
         return About.OTHER  # "Orders over $50 ship free, otherwise it's $6."
     before = _clause_before(context, start - 1, _LONG_REACH)
     subject = _subject(context, before)

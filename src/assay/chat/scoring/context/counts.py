@@ -23,6 +23,8 @@ _DESCRIBING = 2
 _LINKING = frozenset({"of", "more"})
 # What follows a number that stands for itself has at most this many words: "at the moment".
 _LONGEST = 3
+# Of a clause, at most this many tokens on either side are looked at.
+_REACH = 16
 # Of a compound, the noun has at least this many letters: the "maschine" of Espressomaschine.
 _SHORTEST_NOUN = 5
 
@@ -55,8 +57,10 @@ def _zeros(context: ScoringContext, kind: str, words: Counted) -> Iterator[Quant
     """Words that count the product as none: 'There are no kettles left.'"""
     response = context.response
     for at, token in enumerate(response.tokens[:-1]):
-        if token.text not in words.none:
+        if token.text not in words.none or response.is_question(at):
             continue
+        if response.sentence(at) in response.sentences_with("hypothesis"):
+            continue  # "if there are no kettles left"
         _, after = _clause_around(context, at, at)
         last = next((n for n, one in enumerate(after) if not _names_product(context, one)), len(after))
         if last and _follow(after[last:], words):
@@ -67,14 +71,14 @@ def _zeros(context: ScoringContext, kind: str, words: Counted) -> Iterator[Quant
 def _clause_around(context: ScoringContext, first: int, last: int) -> tuple[Sequence[Token], Sequence[Token]]:
     """The tokens of the clause of tokens `first` to `last` before them and after them."""
     response, ends = context.response, context.reader.clause_ends(context.response)
-    number, (first, end) = (first, last), response.sentence(first)
-    at = bisect_left(ends, number[0])
-    start = max(first, ends[at - 1] + 1 if at else 0)
-    stop = min(end + 1, ends[at] if at < len(ends) else end + 1)
-    after = response.tokens[number[1] + 1 : stop]
+    start, end = response.sentence(first)
+    at = bisect_left(ends, first)
+    start = max(start, ends[at - 1] + 1 if at else 0, first - _REACH)
+    stop = min(end + 1, ends[at] if at < len(ends) else end + 1, last + 1 + _REACH)
+    after = response.tokens[last + 1 : stop]
     if after and after[-1].text in STOPS:
         after = after[:-1]
-    return response.tokens[start : number[0]], after
+    return response.tokens[start:first], after
 
 
 def _counts_product(context: ScoringContext, before: Sequence[Token], after: Sequence[Token], words: Counted) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
@@ -45,8 +46,7 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     If several roles are asked for, it is the one that no other figure has. The first of several figures counts if the
     others are on terms: '30 days, and 14 days if it was opened'.
     """
-    alike = [one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED]
-    several = [one for one in alike if one.said.role == claim.said.role][:_MOST_TERMS]
+    several, told = _unroled(context, claim.what)
     if len(several) == _MOST_TERMS or claim is not _exact(context, several):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
@@ -54,8 +54,18 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     if not asked and context.query.all(f"asks_bare.{claim.what}"):
         roles = {fact.role for fact in facts}
         asked = roles if len(roles) == 1 else roles & {context.kind(claim.what).asked}
-    asked -= {INSTEAD.get(one.said.role, one.said.role) for one in alike if one.said.role != "refund"}
+    asked -= told
     return [fact for fact in facts if fact.role in asked] if len(asked) == 1 else []
+
+
+def _unroled(context: ScoringContext, what: str) -> tuple[list[FigureClaim], set[str]]:
+    """The first figures of a kind without a role of their own, and the roles that others have."""
+    known = context.derived.get(f"roles of {what}")
+    if not isinstance(known, tuple):
+        alike = [one for one in context.figure_claims if one.what == what and one.said.role not in NOT_COMPARED]
+        plain = islice((one for one in alike if one.said.role == "actual"), _MOST_TERMS)
+        known = context.derived[f"roles of {what}"] = (list(plain), {one.said.role for one in alike})
+    return known
 
 
 def _exact(context: ScoringContext, claims: Sequence[FigureClaim]) -> FigureClaim | None:
