@@ -22,7 +22,8 @@ _MOST = 10_000
 
 def read_counts(reading: Reading, numbers: Sequence[int], grammar: Numerals, kind: QuantityKind) -> None:
     """Fill `reading.counts` with the whole numbers of a text that are no figures, as figures of `kind`."""
-    taken = {at for one in (*reading.quantities, *reading.moments) for at in range(one.first, one.last + 1)}
+    taken = {at for one in reading.quantities for at in range(one.first, one.last + 1)}
+    taken.update(at for moment in reading.moments for at in range(moment.first, moment.last + 1))
     numerals, unit = NumeralReader(reading, grammar), own_unit(kind)
     read_to = 0
     for at in numbers:

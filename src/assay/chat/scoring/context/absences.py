@@ -47,8 +47,9 @@ def _is_limited(context: ScoringContext, denial: Mention, kind: str) -> bool:
     """Whether it is so only in some case: 'You can't return it after 30 days', 'it can't be returned once opened'."""
     response = context.response
     first, last = response.sentence(denial.first)
-    cases = (*response.all("hypothesis"), *(one for one in response.quantities if one.kind == kind))
-    if any(first <= one.first <= last for one in cases):
+    cases = [one.first for one in response.all("hypothesis")]
+    cases += [one.first for one in response.quantities if one.kind == kind]
+    if any(first <= at <= last for at in cases):
         return True
     after = response.tokens[denial.last + 1 : denial.last + 2]
     return any(token.kind == "word" and token.text not in context.reader.small_words for token in after)

@@ -90,7 +90,7 @@ class ProductNames:
 
     def _named_afterwards(self, reading: Reading, taken: set[int]) -> list[Place]:
         """Other products of a text that tells of the truth's without its name: '€59. The Brisa is €42.'"""
-        claims = [one.first for one in (*reading.quantities[:1], *reading.all("states")[:1])]
+        claims = [one.first for one in reading.quantities[:1]] + [one.first for one in reading.all("states")[:1]]
         if not claims or self._articles.isdisjoint([token.text for token in reading.tokens]):
             return []
         named = self._named_products(reading, taken)
