@@ -23,7 +23,7 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 
 GIVEN = [*_lines("cases.jsonl"), *_lines("cases2.jsonl")]
-# Written by somebody who knew the specification and not the code.
+# Written by somebody who knew the specification and not the code; those called shop-… by somebody who knew both.
 UNSEEN = _lines("unseen_cases.jsonl")
 MORE = [*_lines("more_cases.jsonl"), *_lines("reading_cases.jsonl"), *UNSEEN]
 GERMAN = _lines("cases_de.jsonl")

@@ -11,7 +11,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date
-from assay.chat.scoring.context.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
+from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
 from assay.chat.scoring.context.truth import (
     compare_states,
@@ -35,9 +35,10 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     kinds, in_other_units = context.kinds, context.question.kinds_in_other_units
     for claim in context.figure_claims:
         is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
-        if is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds:
+        is_checked = is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds
+        if is_checked and (claim.said.role not in RATES or any(claim is one for one, _ in context.comparable)):
             return None
-    if _denied_truth(context) is not None or dates_claimed(context):
+    if context.comparable or _denied_truth(context) is not None or dates_claimed(context):
         return None
     says_state = context.yes_or_no or any(claim.day != ANOTHER_DAY for claim in context.state_claims)
     if says_state and context.truth.states:

@@ -109,7 +109,7 @@ class Clauses:
         doubts = (negations, conditions, attributed, ended, slight, has_questions, *marks, self._closing)
         if not any(doubts) and not self._has_free_ending(reading):
             return  # everything is stated: a chance is slight only with a figure
-        everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
+        everything: list[Mention | Quantity] = [*mentions, *reading.quantities, *reading.counts]
         doubtful = self._near_doubts(reading, [*negations, *conditions, *attributed, *ended, *slight])
         for marked in marks:
             for at in marked:

@@ -73,7 +73,7 @@ class FigureReader:
             self.and_ | {",", ":"} | frozenset(language["clause_words"]) | frozenset(language.get("adding_words", ()))
         )
         self.counted = lexicon.counted
-        self.before_counted = frozenset(word for before, _ in lexicon.counted.values() for word in before)
+        self.before_counted = frozenset(word for counted in lexicon.counted.values() for word in counted.before)
         self.before_bare = frozenset(words.split()[-1] for listed in lexicon.bare.values() for words in listed)
         self.bare_signs = frozenset(language.get("bare_signs", ())) if self.in_decades is not None else frozenset()
         self.after_below = self.after_other - frozenset(language.get("articles", ()))

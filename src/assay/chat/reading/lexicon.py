@@ -147,6 +147,8 @@ class QuantityKind:
     """Units of figures such as "the mid-teens", each with the lowest decade it is used for."""
     states: Mapping[str, str] = field(default_factory=dict)
     """States that a figure of it stands for in an answer that names none: `some` above 0, `none` at 0."""
+    asked: str | None = None
+    """The role that a question means if it names none: 'How long does it take?'"""
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
     family: str | None = None
@@ -188,6 +190,22 @@ class Foreign:
         return self.subjects | self.verbs | self.directed | self.after | self.heads
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Words around a number that counts what is named after it: 'there are 15 bikes left', 'just one'."""
+
+    before: frozenset[str] = frozenset()
+    """Words before such a number."""
+    after: frozenset[str] = frozenset()
+    """What may follow one that stands for itself: five at the moment."""
+    none: frozenset[str] = frozenset()
+    """Words that count as zero: no stools left."""
+    never: frozenset[str] = frozenset()
+    """Words for what it does not count: 3 sizes left."""
+    unless: frozenset[str] = frozenset()
+    """Words of its clause, before it, with which it is what somebody buys: you ordered two stools."""
+
+
 @dataclass(slots=True)
 class Lexicon:
     """The words, units and roles of a language and a domain."""
@@ -216,9 +234,8 @@ class Lexicon:
     foreign: dict[str, Foreign] = field(default_factory=dict)
     bare: dict[str, frozenset[str]] = field(default_factory=dict)
     """By kind, words before a number without a unit that is a figure of it if a state follows: it's 8 and raining."""
-    counted: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
-    """By kind, words before a number that counts what is named between it and its unit, and words for what it is not:
-    "there are 15 bikes left", "there are 3 sizes left"."""
+    counted: dict[str, Counted] = field(default_factory=dict)
+    """By kind, words around a number that counts what is named after it."""
     pieces: dict[str, tuple[EntryWords, ...]] = field(default_factory=dict)
     """What each word of an entry, as it is written there, stands for: many entries have the same words and groups."""
 
@@ -313,6 +330,12 @@ class Lexicon:
                     return (first, word[at + 1 :]) if normal(first) in self.elisions and word[at + 1 :] else (word,)
         return (word,)
 
+    def by_kind(self, source: Mapping[str, Any], table: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """What a file has in `table` for each kind; that of a family, such as prices, is for all kinds of it."""
+        for name, words in source.get(table, {}).items():
+            kinds = [kind.name for kind in self.kinds.values() if kind.family == name]
+            yield from ((kind, words) for kind in kinds or [name])
+
     def add_units(self, words: Mapping[str, Mapping[str, list[str]]]) -> None:
         """Add the written forms of units, by kind and unit, without those that the domain does not have."""
         for kind_name, by_unit in words.items():
@@ -384,20 +407,20 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     for source in (general, special):
         for key, entries in _flat(source.get("lists", {})):
             lexicon.add(key, entries)
-        for kind, roles in source.get("roles", {}).items():
+        for kind, roles in lexicon.by_kind(source, "roles"):
             for role, entries in roles.items():
                 lexicon.add(f"role.{kind}.{role}", entries)
                 lexicon.roles.setdefault(kind, set()).add(role)
-        for kind, roles in source.get("roles_after", {}).items():
+        for kind, roles in lexicon.by_kind(source, "roles_after"):
             for role, entries in roles.items():
                 lexicon.add(f"role_after.{kind}.{role}", entries)
-        for kind, changes in source.get("changes", {}).items():
+        for kind, changes in lexicon.by_kind(source, "changes"):
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, before in source.get("bare", {}).items():
             lexicon.bare[kind] = frozenset(before)
         for kind, words in source.get("counted", {}).items():
-            lexicon.counted[kind] = (frozenset(words["before"]), frozenset(words["never"]))
-        for kind, words in source.get("foreign", {}).items():
+            lexicon.counted[kind] = Counted(**{name: frozenset(forms) for name, forms in words.items()})
+        for kind, words in lexicon.by_kind(source, "foreign"):
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]
             listed = {**words, "subjects": subjects}

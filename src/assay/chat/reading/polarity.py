@@ -44,10 +44,15 @@ class PolarWords:
         self.question_openers = frozenset(language.get("question_openers", ()))
         self.inverted = frozenset(language.get("inverted_pronouns", ()))
         """Pronouns that follow the verb in a question: « La tente est-elle en stock ? »"""
-        self._interrogatives = frozenset(language.get("interrogatives", ()))
+        asking = frozenset(language.get("question_words", ())) - self.questions
+        self.interrogatives = frozenset(language.get("interrogatives", ())) or asking
         self._openers = frozenset(language.get("answer_openers", ()))
         # "No rain" does not answer with no; "nope" always does.
         self._bound = frozenset(language["negation"]["words"])
+        # "Sure, let me look that up" promises an answer, and is none.
+        courtesies = language.get("courtesies", {})
+        self._courtesies = frozenset(tuple(words.split()) for words in courtesies.get("words", ()))
+        self._promises = [tuple(words.split()) for words in courtesies.get("before", ())]
         self._answers: dict[str, list[tuple[tuple[str, ...], bool]]] = {}
         self._add(language.get("yes_words", ()), yes=True)
         self._add(language.get("no_words", ()), yes=False)
@@ -62,7 +67,7 @@ class PolarWords:
     def is_inverted(self, sentence: Sequence[Token]) -> bool:
         """Whether a pronoun follows the verb of a question that does not ask for a thing, a place or a time."""
         words = [token.text for token in sentence]
-        if words[-1:] != ["?"] or not self._interrogatives.isdisjoint(words):
+        if words[-1:] != ["?"] or not self.interrogatives.isdisjoint(words):
             return False
         return any(word in self.inverted and before == "-" for before, word in pairwise(words))
 
@@ -82,7 +87,7 @@ class PolarWords:
                 last = at + len(words) - 1
                 said = tuple([one.text for one in tokens[at : last + 1]])
                 if said == words and self._stands_alone(tokens, at, last, yes):
-                    return at, last, yes
+                    return None if self._is_courtesy(words, tokens, last + 1) else (at, last, yes)
             if token.kind == "word" and token.text not in self._openers:
                 return None
         return None
@@ -92,3 +97,12 @@ class PolarWords:
         if first == last and (yes or tokens[first].text not in self._bound):
             return True
         return last + 1 >= len(tokens) or tokens[last + 1].kind not in ("word", "number")
+
+    def _is_courtesy(self, words: tuple[str, ...], tokens: Sequence[Token], after: int) -> bool:
+        """Whether a yes only opens a promise or a question back: 'Sure, let me check', 'Of course! Which size?'."""
+        if words not in self._courtesies:
+            return False
+        while after < len(tokens) and tokens[after].kind not in ("word", "number"):
+            after += 1
+        following = [token.text for token in tokens[after : after + _OPENING]]
+        return any(tuple(following[: len(promise)]) == promise for promise in self._promises)

@@ -166,7 +166,7 @@ class Readers:
 
         Most texts are like this; the detector, whose model takes longer to load than everything else, is not needed.
         """
-        listed = _listed_words(reading)
+        listed = reading.listed_words()
         known = words = 0
         for at in having(reading.traits, IS_WORD):
             word = reading.tokens[at].text
@@ -190,7 +190,7 @@ class Readers:
     def _listed(self, name: str, reading: Reading) -> int:
         """How many words of a text, as read in the usual language, are in the lists of a language."""
         if name == self.name:
-            return len(_listed_words(reading))
+            return len(reading.listed_words())
         return self.reader(name).count_listed(reading.text)
 
     def _read_unknown(self, text: str) -> Reading:
@@ -226,11 +226,6 @@ def _is_glued(reading: Reading, at: int) -> bool:
 def _letters(language: str | Path) -> str:
     """The letters of a language beyond those of English."""
     return str(read_head(language).get("letters", ""))
-
-
-def _listed_words(reading: Reading) -> set[int]:
-    """Positions of the words at which entries of lists begin."""
-    return {mention.first for mentions in reading.lists.values() for mention in mentions}
 
 
 def _is_other_script(text: str) -> bool:

@@ -29,6 +29,8 @@ _SUBJECT_REACH = 10
 # What parts a role from the next figure, so that it is not that figure's.
 _PARTING = _STOPS | {",", ")"}
 _CLOSING = frozenset(")")
+# Marks between parts of a line that have nothing to do with each other.
+_PARTS = frozenset("–—|•·")
 # A word of at most this many letters before a full stop is shortened.
 _SHORTENED = 4
 # How many words may link a figure with the role after it: "13 °C as the high".
@@ -234,7 +236,7 @@ class _Roles:
     def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
         at = bisect_left(ends, quantity.first) - 1
         reach = _TOPIC_REACH if quantity.kind in self.grammar.of_topics else _ROLE_REACH
-        opens = at >= 0 and self.opens_sentence(roles[at])
+        opens = at >= 0 and self.opens_sentence(roles[at], before)
         if opens or (at >= 0 and roles[at].keys[0].endswith(_NOUNS)):
             reach = max(reach, _NOUN_REACH)
         if at < 0 or roles[at].first <= before or quantity.first - ends[at] > reach:
@@ -246,15 +248,22 @@ class _Roles:
             return roles[at]  # "min. 6 °C"
         if any(token.text in _STOPS or token.text == "," for token in between):
             return None
+        if quantity.kind in self.grammar.of_topics and any(token.text in _PARTS for token in between):
+            return None  # "ships free – 3-year warranty"
         if len(between) > 1 and roles[at].keys[0].endswith(_CLOSE):
             return None  # "the rain is over: clear and 15 °C"
         return roles[at]
 
-    def opens_sentence(self, role: Mention) -> bool:
-        """Whether a role is the phrase that opens its sentence, before a comma: 'With the wind chill, it's 3 °C'."""
+    def opens_sentence(self, role: Mention, before: int) -> bool:
+        """Whether a role is the phrase that opens its sentence, before a comma: 'With the wind chill, it's 3 °C'.
+
+        The figure before it ends at token `before`: 'Three years of warranty, plus 60 days' opens with a figure.
+        """
         after = role.last + 1
-        is_parted = after < len(self.tokens) and self.tokens[after].text == ","
-        return is_parted and role.first - self.reading.sentence(role.first)[0] <= _OPENING
+        if after >= len(self.tokens) or self.tokens[after].text != ",":
+            return False
+        first = self.reading.sentence(role.first)[0]
+        return before < first and role.first - first <= _OPENING
 
     def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
         """A role directly after its figure, unless another figure follows closely that it belongs to instead.
@@ -284,7 +293,7 @@ class _Roles:
         tokens, at = self.tokens, quantity.last + 1
         if at >= len(tokens) or tokens[at].text not in self.grammar.starting:
             return None
-        for link in range(at + 2, min(at + _ROLE_REACH, len(tokens) - 1)):
+        for link in range(at + 2, min(at + _NOUN_REACH, len(tokens) - 1)):
             if tokens[link].text in self.grammar.ends:
                 return None
             if tokens[link].text in self.grammar.links and link + 1 in by_first:

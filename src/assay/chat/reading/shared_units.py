@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from assay.chat.reading.lexicon import QuantityKind, Unit
+from assay.chat.reading.lexicon import Counted, QuantityKind, Unit
 from assay.chat.reading.numerals import MINUS, Number
-from assay.chat.reading.units import UnitReader, Units
+from assay.chat.reading.units import UnitReader, Units, own_unit
 
 if TYPE_CHECKING:
     from assay.chat.reading.quantities import Quantity
@@ -46,8 +46,7 @@ class SharedUnits(Units, Protocol):
     """By kind, words before a number without a unit."""
     bare_signs: frozenset[str]
     """Words after a number below zero: 8 below."""
-    counted: dict[str, tuple[frozenset[str], frozenset[str]]]
-    """By kind, words before a number that counts what is named after it, and words for what it is not."""
+    counted: dict[str, Counted]
     linking: frozenset[str]
     """What may stand between a number without a unit and a state."""
 
@@ -76,15 +75,20 @@ class SharedUnitReader(UnitReader):
         """The unit of a number after which it is named what it counts, and its last token: '15 Cargo Bikes left'."""
         tokens = self.tokens
         before = tokens[number.first - 1].text if number.first else ""
-        for kind, (befores, never) in self.shared.counted.items():
-            if before not in befores or number.decimals:
+        for kind, counted in self.shared.counted.items():
+            if before not in counted.before or number.decimals:
                 continue
             for at in range(number.last + 1, min(number.last + 2 + _NOUNS, len(tokens))):
                 token = tokens[at]
                 unit, last = self.unit_at(at)
                 if unit is not None and unit.kind == kind and at > number.last + 1:
                     return unit, last
-                if token.kind != "word" or token.units or token.text in never or token.text in self.shared.after_other:
+                if (
+                    token.kind != "word"
+                    or token.units
+                    or token.text in counted.never
+                    or token.text in self.shared.after_other
+                ):
                     break
         return None, number.last
 
@@ -128,11 +132,7 @@ class SharedUnitReader(UnitReader):
         if self.shared.bare and (kind := self.described(number)):
             return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None
-        if kind is None:
-            return None
-        how = self.units.kinds[kind].units
-        own = next(name for name, one in how.items() if one["zero"] == 0 and one["times"] == one["over"])
-        return Unit((), kind, own, 0, how[own]["times"], how[own]["over"], cased=False)
+        return None if kind is None else own_unit(self.units.kinds[kind])
 
     def unit_in_sentence(self, number: Number, kind: str) -> Unit | None:
         """The unit of the next figure of a kind in the sentence of a number, else of the one before it."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.columns import read_columns
+from assay.chat.reading.counts import read_counts
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days, read_short_weekdays
 from assay.chat.reading.figures import FigureReader
 from assay.chat.reading.lexicon import Lexicon
@@ -34,6 +35,8 @@ _MOST_SHORT, _MOST_LONG = 512, 64
 _LONGEST_CACHED = 4_000
 # The words that make a question one for yes or no are among this many tokens at its start: "Hi, is it …".
 _OPENING = 6
+# The list of greetings, thanks and goodbyes.
+_BORROWED = "courtesy"
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +76,8 @@ class Reading:
     lists: dict[str, list[Mention]]
     """Mentions by list, in the order of the text."""
     quantities: list[Quantity] = field(default_factory=list)
+    counts: list[Quantity] = field(default_factory=list)
+    """Whole numbers without a unit, in a domain that counts something."""
     places: list[Place] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     """Dates and clock times written with numbers."""
@@ -121,6 +126,12 @@ class Reading:
             self.memory[f"sentences with {key}"] = known
         return known
 
+    def listed_words(self) -> set[int]:
+        """Positions of the words at which entries of lists begin, without greetings, which languages borrow."""
+        return {
+            mention.first for mentions in self.lists.values() for mention in mentions if mention.keys[-1] != _BORROWED
+        }
+
     def is_question(self, index: int) -> bool:
         """Whether the sentence that contains token `index` ends with a question mark."""
         if not self.tokens:
@@ -167,7 +178,23 @@ class Reader:
         self.nots = frozenset(lexicon.language["negation"].get("contrast", ()))
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
+        self.joins_nouns = bool(lexicon.language.get("joins_nouns", False))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
+        pronouns, things = lexicon.language.get("pronouns", {}), lexicon.language.get("things", {})
+        self.plural_pronouns = frozenset(pronouns.get("plural", ()))
+        self.pronouns = self.plural_pronouns | frozenset(pronouns.get("single", ()))
+        self.possessives = frozenset(pronouns.get("possessive", ()))
+        self._polite = frozenset(pronouns.get("polite", ()))
+        self._conjunctions = frozenset(pronouns.get("conjunctions", ()))
+        self.pricing = frozenset(lexicon.language.get("pricing_verbs", ()))
+        self.definite = frozenset(things.get("definite", ()))
+        self.indefinite = frozenset(things.get("indefinite", ()))
+        self.placing = frozenset(things.get("placed", ()))
+        self.purposes = frozenset(things.get("of", ()))
+        self.additions = frozenset(things.get("added", ()))
+        self.together = frozenset(things.get("with", ()))
+        self.whose = frozenset(things.get("whose", ()))
+        self.adverbs = frozenset(lexicon.language.get("adverbs", ()))
         self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
         self.small_words = self.function_words.union(*(lexicon.language.get(name, ()) for name in small))
@@ -206,10 +233,10 @@ class Reader:
         return reading, cut.numbers
 
     def count_listed(self, text: str) -> int:
-        """How many tokens of a text start an entry of a list; nothing else of it is read."""
+        """How many words of a text start an entry of a list; nothing else of it is read."""
         reading, _ = self._cut(text, defaultdict(list))
         _find_mentions(reading)
-        return len({mention.first for mentions in reading.lists.values() for mention in mentions})
+        return len(reading.listed_words())
 
     def is_polar_question(self, reading: Reading, index: int) -> bool:
         """Whether the sentence that contains token `index` is a question that is answered by yes or no."""
@@ -222,13 +249,20 @@ class Reader:
             return True
         return bool(self.polar.inverted) and self.polar.is_inverted(tokens[first : last + 1])
 
-    def has_anaphor(self, tokens: Sequence[Token]) -> bool:
-        """Whether a word stands for what was named before: 'it is', and not the 'es' of 'gibt es'."""
-        words = [token.text for token in tokens]
-        return any(
-            word in self.anaphors and f"{before} {word}" not in self._expletives
-            for before, word in zip(["", *words], words, strict=False)
-        )
+    def has_anaphor(self, tokens: Sequence[Token], words: frozenset[str] | None = None) -> bool:
+        """Whether a word, one of `words` if given, stands for what was named before: not the 'es' of 'gibt es'."""
+        words = self.anaphors if words is None else words
+        for at, token in enumerate(tokens):
+            if token.text not in words:
+                continue
+            if at and (f"{tokens[at - 1].text} {token.text}" in self._expletives or token.raw in self._polite):
+                continue  # "gibt es", "können Sie"
+            following = tokens[at + 1].text if at + 1 < len(tokens) else ""
+            is_linking = following in self.articles or following in self.function_words - self.copulas
+            if token.text in self._conjunctions and is_linking:
+                continue  # "note that our …"
+            return True
+        return False
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
@@ -244,6 +278,8 @@ class Reader:
         self._figures.read(reading, numbers)
         if numbers and "|" in text:
             read_columns(reading, self._figures, tuple(self.lexicon.roles))
+        for kind in self.lexicon.counted if numbers else ():
+            read_counts(reading, numbers, self._figures, self.lexicon.kinds[kind])
         self._clauses.mark(reading, mentions)
         if "?" in text and "states" in reading.lists:
             answer_own_questions(reading, self.polar)

@@ -66,3 +66,11 @@ class UnitReader(NumeralReader):
                 if len(unit.tokens) == 1 and self.units.kinds[unit.kind].prefix:
                     return unit, first - 1
         return None, first
+
+
+def own_unit(kind: QuantityKind) -> Unit:
+    """The unit in which values of a kind are stored, for a number that is written without it."""
+    name, how = next(
+        (name, how) for name, how in kind.units.items() if how["zero"] == 0 and how["times"] == how["over"]
+    )
+    return Unit((), kind.name, name, 0, how["times"], how["over"], cased=False)

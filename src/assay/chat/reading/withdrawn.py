@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # "The usual price is about €80": how many tokens may stand between such words and their figure.
 _NEAR = 3
 # Roles of figures that are not of the subject itself.
-_NOT_OF_SUBJECT = frozenset({"other", "change"})
+_NOT_OF_SUBJECT = frozenset({"other", "change", "recurring"})
 # Quotation marks, each with those that can close it.
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'"}
 # How many sentences a correction may be after what it corrects, and before what it says instead.
@@ -86,7 +86,7 @@ def _withdraw_former(reading: Reading) -> None:
         if reading.sentence(min(last + 1, len(reading.tokens) - 1)) in reading.sentences_with("former.now"):
             last = _sentences_on(reading, last, 1)  # "It retails at €80. It's on sale for €64."
         alike = [one for one in within(reading.quantities, first, last + 1) if one.kind == figure.kind]
-        others = any(one.asserted for one in alike if one is not figure)
+        others = any(one.asserted and one.role != "recurring" for one in alike if one is not figure)
         if others or mention.keys[0] == "former.surely":
             _take_back(figure)
 
@@ -170,7 +170,8 @@ def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
             aside = [one for one in own if one.kind in kinds and one not in before]
         else:
             after = None if before else _figure_of(reading, mention)
-            aside = before or [one for one in own if one is after]
+            # The three years of "covered for three years" are no price for three.
+            aside = before or [one for one in own if one is after and one.first != mention.last]
         others = number - Counter(one.kind for one in aside)
         if sort == "aside.offer" and len(aside) == 1 and not others[aside[0].kind]:
             _restore_regular(reading, aside[0], (first, last))

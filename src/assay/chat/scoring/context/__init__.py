@@ -27,6 +27,7 @@ from assay.chat.scoring.context.claims import (
     state_claims,
     yes_or_no,
 )
+from assay.chat.scoring.context.counts import counts_of_product
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
 from assay.chat.scoring.context.places import Subjects, names_in_lists
 from assay.chat.scoring.context.question import Question, asks_of_place
@@ -209,7 +210,7 @@ class ScoringContext:
 
         One text often answers several questions, as a refusal does. It is kept with the reading, for the last of them.
         """
-        key = self.subjects.token, self.question.day, self.quoted
+        key = self.subjects.token, self.question.day, self.quoted, self.question.counting
         known: tuple[object, dict[str, Any]] | None = self.response.memory.get("as an answer")
         if known is None or known[0] != key:
             known = self.response.memory["as an answer"] = (key, {})
@@ -222,8 +223,9 @@ class ScoringContext:
 
     @once_for_all
     def figures(self) -> list[Quantity]:
-        """Numbers with a unit that the response states."""
-        return self.own([quantity for quantity in self.response.quantities if quantity.asserted])
+        """Numbers with a unit that the response states, and those that count the truth's product."""
+        stated = self.own([quantity for quantity in self.response.quantities if quantity.asserted])
+        return stated + self.own(counts_of_product(self)) if self.reader.lexicon.counted else stated
 
     @once
     def locate(self) -> Callable[[int], Where]:

@@ -1,4 +1,4 @@
-"""Whether a clause is about something that is neither the truth's product nor one with a name: lids, a colour, a size.
+"""What a clause with a figure or a state is about: the truth's product, or something else such as lids or a fee.
 
 Knows clauses and the words of a language; knows no values of the ground truth.
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from assay.chat.reading.positions import within
 from assay.chat.reading.tokens import Token
 
 if TYPE_CHECKING:
@@ -16,6 +19,19 @@ if TYPE_CHECKING:
 
 # What a clause is about is among this many tokens before what it says.
 _REACH = 8
+# "The Aero blender has been marked down from $99.99 to $79.99".
+_LONG_REACH = 16
+# After a figure, what it is of: "€6 for the bulb".
+_AFTER = 4
+
+
+class About(Enum):
+    """What a clause is about."""
+
+    PRODUCT = "the truth's product, by its name or a word that stands for it"
+    OPEN = "it does not say"
+    DEFINITE = "a thing with a definite article, which may be the product: the shoe"
+    OTHER = "something else: paddles, a case, our collection service"
 
 
 def is_of_something_else(context: ScoringContext, index: int) -> bool:
@@ -25,16 +41,10 @@ def is_of_something_else(context: ScoringContext, index: int) -> bool:
     `index` stands for the product.
     """
     reader = context.reader
-    if index > 1 and context.response.tokens[index - 1].text == "(":
-        index -= 1  # "bulbs not included (€8.50)"
-    clause = _clause_before(context, index)
+    clause = _clause_before(context, index, _REACH)
     while clause and clause[0].text in reader.small_words and clause[0].text not in reader.articles:
         clause = clause[1:]
-    if (
-        len(clause) < 2
-        or reader.has_anaphor(clause)
-        or any(context.subjects.is_true_word(one.folded) for one in clause)
-    ):
+    if len(clause) < 2 or reader.has_anaphor(clause) or _names_product(context, clause):
         return False
     if clause[0].text in reader.articles:
         return _is_thing(context, clause[1])
@@ -42,15 +52,185 @@ def is_of_something_else(context: ScoringContext, index: int) -> bool:
     return _is_thing(context, clause[0]) and second
 
 
-def _clause_before(context: ScoringContext, index: int) -> Sequence[Token]:
-    """The tokens of a clause up to token `index`; an 'and' begins another."""
+def may_be_of_product(context: ScoringContext, index: int) -> bool:
+    """Whether the clause of token `index` names the product before it, or nothing: not 'Worn items can't be …'."""
+    clause = _clause_before(context, index, _LONG_REACH)
+    if _names_product(context, clause) or context.reader.has_anaphor(clause, context.reader.pronouns):
+        return True
+    return not any(_is_thing(context, token) for token in clause)
+
+
+def about(context: ScoringContext, first: int, last: int) -> About:
+    """What the price of the tokens `first` to `last` is of."""
+    reader, tokens = context.reader, context.response.tokens
+    if first and tokens[first - 1].text in reader.additions:
+        return About.OTHER  # "plus £6"
+    if _is_for_span(context, first):
+        return About.OTHER
+    before = _clause_before(context, first, _LONG_REACH)
+    is_labelled = first > 0 and tokens[first - 1].text in "(:"
+    if is_labelled and before and _is_thing(context, before[-1]):
+        return About.OTHER  # "(bulb: £6)"
+    start = first - len(before) - is_labelled
+    subject = _subject(context, before)
+    pronouns = [token.text for token in before if token.text in reader.pronouns]
+    if _is_with_thing(context, before) and not _names_product(context, before):
+        return About.OTHER
+    if subject is About.PRODUCT and pronouns and not _names_product(context, before):
+        return _of_pronoun(context, pronouns, start)
+    if subject is About.OPEN and start > 1 and tokens[start - 1].text in reader.and_words:
+        earlier = _subject(context, _clause_before(context, start - 1, _LONG_REACH))
+        if earlier is About.OTHER:
+            return earlier  # "Its cushion is optional and costs $35"
+    if subject is not About.OPEN:
+        return subject
+    if reader.has_anaphor(before):
+        return About.PRODUCT  # "the price is", "now"
+    named = _thing_in(context, before)
+    return named if named is not About.OPEN else _after(context, last)
+
+
+def _is_for_span(context: ScoringContext, first: int) -> bool:
+    """Whether a price is that of the figure before it: 'extendable to 5 years for $59'."""
+    if first < 2 or context.response.tokens[first - 1].text not in context.reader.purposes:
+        return False
+    near = within(context.response.quantities, first - _REACH, first)
+    return any(one.last == first - 2 and context.kind(one.kind).family is None for one in near)
+
+
+def _subject(context: ScoringContext, clause: Sequence[Token]) -> About:
+    """What a clause begins with; a word for a price does not say of what it is."""
+    reader = context.reader
+    names_product = _names_product(context, clause)
+    has_pronoun = reader.has_anaphor(clause, reader.pronouns)
+    while clause and clause[0].text in reader.small_words and clause[0].text not in reader.articles:
+        if clause[0].text in reader.possessives and not names_product and not reader.has_anaphor(clause[1:]):
+            return About.OTHER if any(_is_thing(context, one) for one in clause[1:2]) else About.PRODUCT
+        clause = clause[1:]
+    if names_product:
+        return About.OTHER if _is_part(context, clause) else About.PRODUCT
+    has_article = len(clause) > 1 and clause[0].text in reader.articles and _is_thing(context, clause[1])
+    if has_article and clause[0].text not in reader.definite:
+        return About.OTHER
+    if has_pronoun:
+        return About.PRODUCT
+    if has_article:
+        return About.DEFINITE
+    if not clause or not _is_thing(context, clause[0]):
+        return About.OPEN
+    verb = next((at for at, one in enumerate(clause) if not _is_thing(context, one)), 0)
+    is_subject = (verb and _is_verb(context, clause[verb])) or _is_verb(context, clause[-1])  # "Children under 12 pay"
+    return About.OTHER if is_subject else About.OPEN
+
+
+def _is_verb(context: ScoringContext, token: Token) -> bool:
+    """Whether a word says what something is, is not, or costs."""
+    reader = context.reader
+    return token.denies or token.text in reader.copulas or token.text in reader.nots or token.text in reader.pricing
+
+
+def _names_product(context: ScoringContext, clause: Sequence[Token]) -> bool:
+    return any(context.subjects.is_true_word(one.folded) for one in clause)
+
+
+def _is_part(context: ScoringContext, clause: Sequence[Token]) -> bool:
+    """Whether the name of the product only says what a thing is for: 'kayak paddles are $55'."""
+    named = [at for at, one in enumerate(clause) if context.subjects.is_true_word(one.folded)]
+    following = clause[named[-1] + 1 : named[-1] + 3] if named else ()
+    if len(following) < 2 or context.reader.has_anaphor(clause[: named[-1]]):
+        return False
+    thing, verb = following
+    return _is_thing(context, thing) and not thing.capital and verb.text in context.reader.copulas
+
+
+def _is_with_thing(context: ScoringContext, clause: Sequence[Token]) -> bool:
+    """Whether a clause says with what else, or on what terms: 'with the cushion', 'with your welcome code'."""
+    reader = context.reader
+    return any(
+        word.text in reader.together and determiner.text in reader.articles | reader.whose
+        for word, determiner in pairwise(clause)
+    )
+
+
+def _thing_in(context: ScoringContext, clause: Sequence[Token]) -> About:
+    """Whether a clause without a subject names a thing: 'add a strap for $29', 'bear in mind that our service charges'.
+
+    What a preposition places is none: 'in the sale'.
+    """
+    reader = context.reader
+    for at in range(len(clause) - 2, -1, -1):
+        if clause[at].text not in reader.articles or not _is_thing(context, clause[at + 1]):
+            continue
+        if not at or clause[at - 1].text not in reader.placing:
+            return About.DEFINITE if clause[at].text in reader.definite else About.OTHER
+    return About.OPEN
+
+
+def _after(context: ScoringContext, last: int) -> About:
+    """What a price is of by what follows it: '€6 for the bulb', '$79 for a spray deck'."""
+    reader, tokens = context.reader, context.response.tokens
+    if last + 2 >= len(tokens) or tokens[last + 1].text not in reader.purposes:
+        return About.OPEN
+    following = []
+    for token in tokens[last + 2 : last + 2 + _AFTER]:
+        if token.kind != "word" or token.text in reader.copulas:
+            break
+        following.append(token)
+    if _names_product(context, following):
+        return About.PRODUCT
+    if not any(_is_thing(context, one) for one in following):
+        return About.OPEN
+    return About.DEFINITE if following[0].text in reader.definite else About.OTHER
+
+
+def _of_pronoun(context: ScoringContext, pronouns: Sequence[str], start: int) -> About:
+    """What pronouns of the clause that begins at token `start` stand for: the clause before may be of something else.
+
+    'Paddles aren't included; those are $55 each.' A word for one thing stands for one with an indefinite article.
+    """
+    reader, tokens = context.reader, context.response.tokens
+    is_plural = reader.plural_pronouns.issuperset(pronouns)
+    if (is_plural and _is_of_several(context)) or start < 2:
+        return About.PRODUCT
+    first = context.response.sentence(start)[0]
+    if any(one.role == "other" for one in within(context.response.quantities, max(first, start - _LONG_REACH), start)):
+        return About.OTHER  # "Orders over $50 ship free, otherwise it's $6."
+    before = _clause_before(context, start - 1, _LONG_REACH)
+    subject = _subject(context, before)
+    if subject is About.OPEN:
+        subject = _thing_in(context, before)
+    if subject is not About.OTHER:
+        return About.DEFINITE if is_plural else About.PRODUCT
+    is_new = is_plural or any(token.text in reader.indefinite for token in before)
+    return About.OTHER if is_new and tokens[start - 1].text not in reader.and_words else About.PRODUCT
+
+
+def _is_of_several(context: ScoringContext) -> bool:
+    """Whether the product, by its name or as the question names it, is several things: boots, Oak Stools."""
+    subjects = context.subjects
+    asked = (token.folded for token in context.query.tokens if token.folded.endswith("s"))
+    return subjects.is_plural or any(subjects.is_true_word(word[:-1]) for word in asked)
+
+
+def _clause_before(context: ScoringContext, index: int, reach: int) -> Sequence[Token]:
+    """The tokens of a clause up to token `index`, at most `reach`; an 'and' begins another."""
     response, reader = context.response, context.reader
+    if index > 1 and response.tokens[index - 1].text in "(:":
+        index -= 1  # "bulbs not included (€8.50)", "bulb: £6"
     ends = reader.clause_ends(response)
     at = bisect_left(ends, index) - 1
-    start = max(response.sentence(index)[0], index - _REACH, ends[at] + 1 if at >= 0 else 0)
+    start = max(response.sentence(index)[0], index - reach, ends[at] + 1 if at >= 0 else 0)
     joins = [n for n in range(start, index) if response.tokens[n].text in reader.and_words]
     return response.tokens[joins[-1] + 1 if joins else start : index]
 
 
 def _is_thing(context: ScoringContext, token: Token) -> bool:
-    return token.kind == "word" and not token.phrases and token.text not in context.reader.small_words
+    return (
+        token.kind == "word"
+        and not token.phrases
+        and not token.units
+        and not token.denies
+        and token.text not in context.reader.pronouns
+        and token.text not in context.reader.small_words
+        and not context.subjects.is_true_word(token.folded)
+    )

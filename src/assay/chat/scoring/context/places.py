@@ -113,6 +113,16 @@ class Subjects:
             return []
         return [main_name(words) if self._domain.uses_places else " ".join(words)]
 
+    @property
+    def true_words(self) -> tuple[str, ...]:
+        """The words of the name of the ground truth's subject, in lower case without accents."""
+        return self._true_words
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether the ground truth's subject may be several things by its name: Ridge Boots."""
+        return any(word.endswith("s") for word in self._true_words)
+
     def is_true_word(self, folded: str) -> bool:
         """Whether a word, in lower case without accents, is a part of the name of the ground truth's subject."""
         return folded in self._true_words

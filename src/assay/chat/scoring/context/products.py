@@ -89,12 +89,12 @@ class ProductNames:
         return [*named, *self._products_of_noun(reading, taken)]
 
     def _named_afterwards(self, reading: Reading, taken: set[int]) -> list[Place]:
-        """Other products of a text that gives the price of the truth's without its name: '€59. The Brisa is €42.'"""
-        if not reading.quantities or self._articles.isdisjoint([token.text for token in reading.tokens]):
+        """Other products of a text that tells of the truth's without its name: '€59. The Brisa is €42.'"""
+        claims = [one.first for one in reading.quantities[:1]] + [one.first for one in reading.all("states")[:1]]
+        if not claims or self._articles.isdisjoint([token.text for token in reading.tokens]):
             return []
         named = self._named_products(reading, taken)
-        first_price = reading.quantities[0].first
-        return named if named and all(place.first > first_price + 1 for place in named) else []
+        return named if named and all(place.first > min(claims) + 1 for place in named) else []
 
     def _plain_versions(self, reading: Reading) -> list[Place]:
         """A simpler product whose name the truth's begins with: 'the regular AeroPress' beside the AeroPress Go."""
@@ -199,7 +199,7 @@ class ProductNames:
             return True
         if not all(token.kind == "number" or self._tells_apart(token) for token in tokens[first : last + 1]):
             return False
-        if last > first or not self._reader.lexicon.language.get("joins_nouns"):
+        if last > first or not self._reader.joins_nouns:
             return True
         return reading.sentence(first) in reading.sentences_with("others")
 
@@ -272,7 +272,7 @@ class ProductNames:
             noun = true[0 if after else -1]
             nouns = [at for at, token in enumerate(tokens) if token.folded == noun and at > before]
             nouns = [at for at in nouns if tokens[at - before - 1].text in self._articles]
-        elif language.get("joins_nouns"):
+        elif self._reader.joins_nouns:
             before = after = 0
             nouns = [at for at, token in enumerate(tokens) if token.capital and _share_last_part(token.folded, true[0])]
         else:

@@ -16,6 +16,9 @@ from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.once import once
 
+# A question without a verb has at most this many tokens.
+_ELLIPTIC = 8
+
 
 class Question:
     """A query, with the ground truth that it is about."""
@@ -158,8 +161,18 @@ class Question:
     @once
     def polar_mentions(self) -> list[Mention]:
         """States and other words about the subject that are asked for yes or no."""
-        listed = [*self.query.all("states"), *self.query.all("tells")]
-        return [mention for mention in listed if self._is_polar_at(mention.first)]
+        states, tells = self.query.all("states"), self.query.all("tells")
+        return [
+            *(mention for mention in states if self._is_polar_at(mention.first) or self._is_elliptic_at(mention.first)),
+            *(mention for mention in tells if self._is_polar_at(mention.first)),
+        ]
+
+    def _is_elliptic_at(self, index: int) -> bool:
+        """Whether a question of the domain's products only names a state: 'Harvest Blender in stock?'"""
+        query, (first, last) = self.query, self.query.sentence(index)
+        asking = self.query_reader.polar.interrogatives
+        is_short = not self.domain.uses_places and last - first <= _ELLIPTIC and query.is_question(index)
+        return is_short and asking.isdisjoint([token.text for token in query.tokens[first:last]])
 
     @once
     def polar_states(self) -> frozenset[str]:
@@ -192,11 +205,21 @@ class Question:
         """
         if self.is_polar:
             return frozenset()
-        words = {token.text for token in self.query.tokens}
+        fees = {at for one in self.query.all("asks_fee") for at in range(one.first, one.last + 1)}
+        words = {token.text for at, token in enumerate(self.query.tokens) if at not in fees}
         kinds = self.query_reader.lexicon.kinds
         named = [kind for kind in self.fact_kinds if kinds[kind].checked and kinds[kind].keys & words]
         # "Which of these is in stock?" asks for no number of pieces.
         return frozenset(kind for kind in named if not kinds[kind].states or self.query.all("asks.figure"))
+
+    @once
+    def counting(self) -> tuple[frozenset[str], frozenset[float]]:
+        """Kinds of figure of which a number alone answers it ('Any left?' 'One.'), and the counts that it names."""
+        counted, query = self.query_reader.lexicon.counted, self.query
+        asked = frozenset(kind for kind in counted if query.all(f"asks_bare.{kind}") and kind in self.fact_kinds)
+        names = {at for place in self.subjects.mentions(query) for at in range(place.first, place.last + 1)}
+        numbers = [one for one in (*query.counts, *query.quantities) if one.kind in counted and one.first not in names]
+        return asked, frozenset(one.low for one in numbers)
 
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""

@@ -6,15 +6,17 @@ Functions over a `ScoringContext`; they know no metric and no points.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
-from assay.chat.scoring.context.claims import NOT_COMPARED, FigureClaim, StateClaim
+from assay.chat.scoring.context.absences import absences
+from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
+from assay.chat.scoring.context.own_figures import of_product
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -27,7 +29,7 @@ _MOST_TERMS = 4
 
 def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts that a figure can be compared with; empty if the truth has none."""
-    role, day = claim.said.role, claim.day
+    role, day = INSTEAD.get(claim.said.role, claim.said.role), claim.day
     if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
         return []
     memory = context.question.memory
@@ -39,18 +41,45 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
 
 
 def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
-    """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'
+    """The facts of the role that is asked for, if this is the only figure without one: 'Can I return it?' '14 days.'
 
-    The first of several counts if the others are on terms: '30 days, and 14 days if it was opened'.
+    If several roles are asked for, it is the one that no other figure has. The first of several figures counts if the
+    others are on terms: '30 days, and 14 days if it was opened'.
     """
-    alike = (one for one in context.figure_claims if one.what == claim.what and one.said.role not in NOT_COMPARED)
-    several = list(islice(alike, _MOST_TERMS))
-    terms = {one.first - 1 for one in context.response.all("hypothesis")} if len(several) > 1 else set[int]()
-    if claim is not several[0] or len(several) == _MOST_TERMS or any(one.said.last not in terms for one in several[1:]):
+    several, told = _unroled(context, claim.what)
+    if len(several) == _MOST_TERMS or claim is not _exact(context, several):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
+    if not asked and context.query.all(f"asks_bare.{claim.what}"):
+        roles = {fact.role for fact in facts}
+        asked = roles if len(roles) == 1 else roles & {context.kind(claim.what).asked}
+    asked -= told
     return [fact for fact in facts if fact.role in asked] if len(asked) == 1 else []
+
+
+def _unroled(context: ScoringContext, what: str) -> tuple[list[FigureClaim], set[str]]:
+    """The first figures of a kind without a role of their own, and the roles that others have."""
+    known = context.derived.get(f"roles of {what}")
+    if not isinstance(known, tuple):
+        alike = [one for one in context.figure_claims if one.what == what and one.said.role not in NOT_COMPARED]
+        plain = islice((one for one in alike if one.said.role == "actual"), _MOST_TERMS)
+        known = context.derived[f"roles of {what}"] = (list(plain), {one.said.role for one in alike})
+    return known
+
+
+def _exact(context: ScoringContext, claims: Sequence[FigureClaim]) -> FigureClaim | None:
+    """The first of several figures, in its smallest unit if it is repeated ('a month, i.e. 30 days').
+
+    None if others differ, and are neither on terms nor of something else: '36 months. Registration takes 2 minutes.'
+    """
+    first, agree = claims[0], context.kind(claims[0].what).agree
+    same = [one for one in claims if abs(one.said.high - first.said.high) <= agree]
+    terms = {one.first - 1 for one in context.response.all("hypothesis")} if len(same) < len(claims) else set[int]()
+    for one in claims:
+        if one not in same and one.said.last not in terms and not is_of_something_else(context, one.said.first):
+            return None
+    return min(same, key=lambda claim: claim.said.unit.size)
 
 
 def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
@@ -58,63 +87,19 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     if not context.truth.facts:
         return []
     found = [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
-    if len(found) < 2 or context.domain.uses_places:
+    if context.domain.uses_places:
         return found
-    response = context.response
-    of_truth = [place for place in context.subjects.mentions(response) if context.subjects.is_true_name([place.name])]
-    named = {response.sentence(place.first) for place in of_truth}
-    if not named:  # the first figure is that of what was asked about: "$299 for the small one. The large one is $379."
-        named = {response.sentence(found[0][0].said.first)}
-    found = _without_repeated(context, found)
-    families = {context.kind(claim.what).family for claim, _ in found if response.sentence(claim.said.first) in named}
-    told: set[tuple[str, str]] = set()  # of what a figure of the product itself came before
-    kept = []
-    for claim, facts in found:
-        if _is_of_another(context, claim, named, families):
-            continue
-        sort = context.family(claim.what), claim.said.role
-        if sort in told and is_of_something_else(context, claim.said.first):
-            continue
-        told.add(sort)
-        kept.append((claim, facts))
-    return kept
+    found = of_product(context, [(claim, _with_multiples(context, facts)) for claim, facts in found])
+    told = {fact.role for _, facts in found for fact in facts}
+    absent = [claim for claim in absences(context) if claim.said.role not in told]
+    return [*found, *((claim, facts_for(context, claim)) for claim in absent)]
 
 
-def _without_repeated(
-    context: ScoringContext, found: list[tuple[FigureClaim, list[Fact]]]
-) -> list[tuple[FigureClaim, list[Fact]]]:
-    """Figures without those of the user's that an answer with one of its own refers to: 'send us the $349 offer'."""
-    asked = {(figure.kind, figure.low, figure.high) for figure in context.query.quantities}
-    if not asked:
-        return found
-    articles, tokens = context.reader.articles, context.response.tokens
-    repeated = {
-        id(claim)
-        for claim, _ in found
-        if (claim.what, claim.said.low, claim.said.high) in asked
-        and claim.said.first
-        and tokens[claim.said.first - 1].text in articles
-    }
-    own = {claim.what for claim, _ in found if (claim.what, claim.said.low, claim.said.high) not in asked}
-    return [one for one in found if id(one[0]) not in repeated or one[0].what not in own]
-
-
-def _is_of_another(
-    context: ScoringContext, claim: FigureClaim, named: set[tuple[int, int]], families: set[str | None]
-) -> bool:
-    """Whether a price is that of something else: 'The Kids Bike is €199. Our helmets start at €29.90.'
-
-    So it is if the answer gives one in a sentence that names the product, or in its first, and this one's sentence
-    names something else before it, and neither the product nor a word that stands for it.
-    """
-    family, response, first = context.kind(claim.what).family, context.response, claim.said.first
-    sentence = response.sentence(first)
-    if family is None or family not in families or sentence in named:
-        return False
-    before = response.tokens[sentence[0] : first]
-    if context.reader.has_anaphor(response.tokens[sentence[0] : sentence[1] + 1]):
-        return False
-    return any(token.kind == "word" and token.text not in context.reader.small_words for token in before)
+def _with_multiples(context: ScoringContext, facts: list[Fact]) -> list[Fact]:
+    """The facts with prices of as many as the question names: 'How much are two stools?' '€116.'"""
+    numbers = [number for number in context.question.counting[1] if number > 1]
+    prices = [fact for fact in facts if context.kind(fact.kind).family is not None] if numbers else []
+    return [*facts, *(replace(fact, value=fact.value * number) for fact in prices for number in numbers)]
 
 
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
