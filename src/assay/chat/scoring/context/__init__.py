@@ -306,10 +306,13 @@ class ScoringContext:
         if not said or not (self.told or dates_claimed(self)):
             return said
         over = [mention.first for mention in self.said("recovered")]
+        states = {claim.said.first for claim in self.state_claims}  # "unavailable" tells of a product
         lasting = [
             error
             for error in said
-            if not any(0 < at - error.last <= _RECOVERY_REACH for at in over) and not self._is_made_good(error)
+            if error.first not in states
+            and not any(0 < at - error.last <= _RECOVERY_REACH for at in over)
+            and not self._is_made_good(error)
         ]
         return lasting if any(mention.keys[0] != "error.regret" for mention in lasting) else []
 
