@@ -19,7 +19,7 @@ from assay.errors import UsageError, missing_extra
 # One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
 # Tags, entities and emphasis marks are formatting and are ignored.
 _KINDS = {
-    "number": r"\d+(?:[.,]\d+)*",
+    "number": r"\d+(?:[.,．，٫٬]\d+)*",
     "degree": r"&deg;|&\#176;|[°º˚]",
     "word": r"[^\W\d_º]+(?:['’ʼ‘`´][^\W\d_º]+)*",
     "newline": r"\n",

@@ -37,6 +37,10 @@ class Quantity:
         return max(self.low - value, value - self.high, 0.0)
 
 
+# Marks inside numbers in full width and in Arabic script.
+_MARKS = str.maketrans("．，٫٬", ".,.,")
+
+
 def parse_number(digits: str, *, decimal_comma: bool = False) -> tuple[float, int] | None:
     """Value and decimals of a number in digits: 15.3, 15,3, 1,013 and 1.013,5; None if it is not a number.
 
@@ -44,6 +48,8 @@ def parse_number(digits: str, *, decimal_comma: bool = False) -> tuple[float, in
     """
     if len(digits) > LONGEST_NUMBER:
         return None
+    if not digits.isascii():
+        digits = digits.translate(_MARKS)
     comma, dot = digits.rfind(","), digits.rfind(".")
     if comma < 0 and dot < 0:
         return float(digits), 0

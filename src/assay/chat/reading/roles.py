@@ -68,6 +68,8 @@ class RoleReader:
         self.parting = _PARTING | frozenset(lexicon.language["and_words"])
         self.listing = frozenset(lexicon.language["and_words"]) | frozenset(lexicon.language["linking_or"]) | {","}
         self.ends = _STOPS | _CLAUSE_ENDS
+        self.alternatives = frozenset(lexicon.language["linking_or"]) | {",", "/", "."}
+        self.after_alternative = self.alternatives | _STOPS
 
     def assign(self, reading: Reading) -> None:
         """Set the role of each figure of a text."""
@@ -126,6 +128,16 @@ class _Roles:
                 role = self.role_beyond(quantity, by_first)
             if role is not None:
                 self.take(quantity, role.keys[0].rpartition(".")[2])
+            elif n and kind in self.grammar.of_topics and self.is_alternative(quantities[n - 1], quantity):
+                quantity.role = quantities[n - 1].role
+
+    def is_alternative(self, a: Quantity, b: Quantity) -> bool:
+        """Whether a figure is only listed after another: '3 days, 14 days or 21 days', and not '14 days if opened'."""
+        if a.kind != b.kind:
+            return False
+        between = {token.text for token in self.tokens[a.last + 1 : b.first]}
+        after = self.tokens[b.last + 1].text if b.last + 1 < len(self.tokens) else "."
+        return bool(between) and between <= self.grammar.alternatives and after in self.grammar.after_alternative
 
     def is_foreign(self, quantity: Quantity, before: int, foreign: Foreign) -> bool:
         """Whether a figure is of something else: 'the sea is at 14 °C', 'wind from 240°', '60° north'."""

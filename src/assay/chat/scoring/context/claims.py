@@ -87,7 +87,7 @@ def denied_figures(context: ScoringContext) -> list[FigureClaim]:
 def state_claims(context: ScoringContext) -> list[StateClaim]:
     """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
-    failed = response.sentences_with("error")
+    failed = {response.sentence(one.first) for one in response.all("error") if one.keys[0] != "error.regret"}
     locate = context.locate
     found = []
     known: dict[int, Where] = {}  # several states may be of one word

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
+from assay.chat.reading.tokens import CLAUSE_MARKS
 from assay.chat.scoring.context.absences import absences
 from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
@@ -191,7 +192,10 @@ def asked_claims(context: ScoringContext) -> list[StateClaim]:
         return []
     if not context.calendar.dates and not context.question.days and not any(c.day for c in context.state_claims):
         claims = [claim for claim in context.state_claims if claim.is_about_truth]
-        if len(claims) < 2 or context.domain.uses_places:
+        if context.domain.uses_places:
+            return claims
+        claims = [claim for claim in claims if not _is_of_alternative(context, claim)]
+        if len(claims) < 2:
             return claims
         return [claim for claim in claims if not is_of_something_else(context, claim.said.first)] or claims
     now = states_in(context, context.truth.states.get(None, ""))
@@ -200,6 +204,19 @@ def asked_claims(context: ScoringContext) -> list[StateClaim]:
         for claim in context.state_claims
         if claim.is_about_truth and _is_asked_time(context, claim.day, is_true_now=claim.what in now)
     ]
+
+
+def _is_of_alternative(context: ScoringContext, claim: StateClaim) -> bool:
+    """Whether a state is that of something offered after a plain no: 'No, but the similar Brisa is in stock.'"""
+    polar = context.yes_or_no
+    if polar is None or polar.yes or not claim.affirmed or claim.what not in polar.states:
+        return False
+    at, tokens = claim.said.first - 1, context.response.tokens
+    while at > polar.said.last and tokens[at].text not in CLAUSE_MARKS:
+        if tokens[at].capital and not context.subjects.is_true_word(tokens[at].folded):
+            return True
+        at -= 1
+    return False
 
 
 def crowded(context: ScoringContext, claims: list[StateClaim], charged: frozenset[str]) -> list[Mention]:
