@@ -69,6 +69,7 @@ def run(
     name: str = "",
     tags: Iterable[str] = (),
     resume: str | None = None,
+    domain: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ExperimentResult:
     """Run agents through the scenarios of a suite, score every turn, and compare the agents.
@@ -112,7 +113,8 @@ def run(
         name: Name of the stored run.
         tags: Tags of the stored run.
         resume: Continue a stored run, by id or name, or `"@unfinished"` for the newest; every other argument except
-            `store`, `budget` and `progress` then comes from that run.
+            `store`, `budget`, `domain` and `progress` then comes from that run.
+        domain: The folder of your own domain, whose name the suite states. This process then has it under that name.
         progress: Called with the state of the run after every conversation.
 
     Returns:
@@ -133,7 +135,7 @@ def run(
 
     """
     if resume is not None:
-        return _now_or_awaited(resume_run(resume, store=store, budget=budget, progress=progress))
+        return _now_or_awaited(resume_run(resume, store=store, budget=budget, domain=domain, progress=progress))
     experiment = plan_experiment(
         suite,
         agents,
@@ -154,6 +156,7 @@ def run(
         budget=budget,
         user_model=user_model,
         user_model_url=user_model_url,
+        domain=domain,
     )
     return _now_or_awaited(
         start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
@@ -212,13 +215,15 @@ async def resume_run(
     *,
     store: StoreChoice = True,
     budget: float | None = None,
+    domain: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     begun: Callable[[str], None] | None = None,
     cluster: RayEngine | None = None,
 ) -> ExperimentResult:
     """Continue a stored run of agents that is not finished; `begun` is called with its id.
 
-    `budget` replaces that of the run, and counts what the run has spent already.
+    `budget` replaces that of the run, and counts what the run has spent already. `domain` is the folder of a domain
+    that is not installed, if the run had one.
 
     Example:
         >>> import asyncio
@@ -244,7 +249,8 @@ async def resume_run(
             raise UsageError(
                 f"run {run.id} is not a run of agents", hint="Only runs started by `assay chat run` can be resumed"
             )
-        experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
+        metrics = list(run.settings["metrics"])
+        experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=metrics, domain=domain)
         if budget is not None:
             experiment = replace(experiment, budget=budget)
         async with Playing(experiment, cluster) as playing:
