@@ -205,3 +205,33 @@ def test_a_copy_of_the_shop_reads_its_own_files(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is not a Python file"):
         domain_name("./nosuch")
+
+
+def _with_states(folder: Path, words: str) -> Path:
+    """The library with a state of its books, and its words."""
+    library = folder / "library"
+    code = (library / "__init__.py").read_text("utf-8")
+    code = code.replace("facts, source=data)", "facts, {None: record['status']} if 'status' in record else {})")
+    (library / "__init__.py").write_text(code, "utf-8")
+    with (library / "domain.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[states]\nfree = {contradicts = ["on_loan"]}\non_loan = {contradicts = ["free"]}\n')
+    with (library / "en.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\n[lists.states]\n{words}\n")
+    (folder / "desk.yaml").write_text(SUITE.replace("days: 28", "status: free"), "utf-8")
+    return library
+
+
+def test_a_truth_may_name_a_state_by_its_own_name(folder: Path) -> None:
+    library = _with_states(folder, 'free = ["is vacant", "is in"]\non_loan = ["checked out"]')
+    agents = {"right": lambda message: "Emma is vacant.", "wrong": lambda message: "Emma is checked out."}
+    result = chat.run(folder / "desk.yaml", agents, domain=library, baselines=False)
+    passes = {(answer.agent, answer.entries["accuracy"].score) for answer in result.answers}
+    assert passes == {("right", 1.0), ("wrong", 0.8)}, passes
+
+
+def test_a_state_without_words_is_an_error_that_names_the_file(folder: Path) -> None:
+    library = _with_states(folder, 'on_loan = ["checked out"]')
+    with pytest.raises(SourceError) as caught:
+        chat.load_suite(folder / "desk.yaml", domain=library)
+    assert "the state 'free' is in domain.toml, but en.toml has no words for it" in str(caught.value)
+    assert 'Add free = ["free"] to [lists.states] of en.toml' in str(caught.value)

@@ -94,12 +94,28 @@ class _Names:
             yield refused(error, at=at)
             return
         for words in read.states.values() if self._domain.states else ():
-            if not self._reader.read(words).all("states"):
+            if self._reader.read(words).all("states"):
+                continue
+            named = self._domain.states_named(words)
+            for name in named - self._listed_states.keys():
+                file = f"{self._suite.language}.toml"
+                yield refusal(
+                    f"the state '{name}' is in domain.toml, but {file} has no words for it, so no answer can name it",
+                    hint=f'Add {name} = ["{words:.60}"] to [lists.states] of {file}',
+                    at=at,
+                )
+            if not named:
                 yield refusal(f"the domain has no state called '{words:.60}'", hint=self._nearest_state(words), at=at)
 
+    @property
+    def _listed_states(self) -> Mapping[str, Sequence[str]]:
+        """How each state is written, in the language of the suite."""
+        words = read_toml(self._domain.folder / f"{self._suite.language}.toml", "the domain's words")
+        listed: Mapping[str, Sequence[str]] = words.get("lists", {}).get("states", {})
+        return listed
+
     def _nearest_state(self, words: str) -> str:
-        file = self._domain.folder / f"{self._suite.language}.toml"
-        listed = read_toml(file, "the domain's words")["lists"]["states"]
+        listed = self._listed_states
         phrases = [phrase.removeprefix("=") for name in listed for phrase in (name, *listed[name])]
         whole = words.casefold()
         near = difflib.get_close_matches(whole, phrases, n=1, cutoff=0.85)
