@@ -261,7 +261,7 @@ class Suite(_Model):
     version: int = Field(ge=1)
     """Increased whenever results are no longer comparable with earlier ones."""
     domain: DomainName = "weather"
-    """What the conversations are about: the name of an installed domain."""
+    """What the conversations are about: the name of a domain that is installed, or given with `--domain`."""
     language: Name = "en"
     """The language of the conversations."""
     description: str = ""
