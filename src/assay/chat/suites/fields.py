@@ -92,6 +92,11 @@ def _call(value: Any) -> Any:
 def _score(check: Check) -> Check:
     if not 0 <= check.value <= 1:
         raise refusal(f"a score is between 0 and 1, got {check.value:g}")
+    if (check.is_, check.value) in ((">", 1), ("<", 0)):
+        raise refusal(
+            f"a score is between 0 and 1, so that no answer passes '{check}'",
+            hint=f"Write {check.metric} {check.is_}= {check.value:g}",
+        )
     return check
 
 
