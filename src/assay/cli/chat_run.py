@@ -348,6 +348,7 @@ def start_with_progress(
                 cluster=cluster,
                 ahead=ahead,
                 meanwhile=meanwhile,
+                drop_unplayed=True,
             )
         )
 

@@ -159,7 +159,15 @@ def run(
         domain=domain,
     )
     return _now_or_awaited(
-        start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
+        start_run(
+            experiment,
+            store=store,
+            name=name,
+            tags=tags,
+            measure_experience=experience,
+            progress=progress,
+            drop_unplayed=True,
+        )
     )
 
 
@@ -177,11 +185,13 @@ async def start_run(
     cluster: RayEngine | None = None,
     ahead: Ahead | None = None,
     meanwhile: Callable[[ExperimentResult], None] | None = None,
+    drop_unplayed: bool = False,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
     `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `ahead` are
     processes that were started ahead. `meanwhile` is called with the result while a store completes the run.
+    `drop_unplayed` deletes a run in which nothing could be played; the page shows such a run, with the reason.
 
     Example:
         >>> import asyncio
@@ -206,7 +216,16 @@ async def start_run(
             command = command_line()
             run = await asyncio.to_thread(experiment_run, experiment, measured, command=command, name=name, tags=tags)
             return await play_stored(
-                playing, experiment, run, measured, opened, progress, begun, meanwhile, is_new=True
+                playing,
+                experiment,
+                run,
+                measured,
+                opened,
+                progress,
+                begun,
+                meanwhile,
+                is_new=True,
+                drop_unplayed=drop_unplayed,
             )
 
 
