@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.chat.agents import Agent, AgentKind, Reply, Setup
 from assay.chat.agents._shared.histories import SessionHistories
+from assay.chat.formats.payload import arguments_of
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 
@@ -38,6 +39,8 @@ class UnknownFunctionError(UsageError):
 _PARAMETERS = ("message", "history", "session", "user")
 """The values that a function can ask for by the names of its parameters."""
 _END = object()
+_OF_OPENAI = ("function", "id", "type", "index")
+"""Fields of a tool call as OpenAI writes it, of which only the first is read."""
 
 
 class FunctionAgent:
@@ -373,8 +376,16 @@ def _to_reply(returned: object, name: str) -> Reply:
 
 
 def _tool_call(call: dict[str, Any] | ToolCall) -> ToolCall:
-    """A tool call given as a dict or as a `ToolCall`, which stores only JSON values."""
-    return call if isinstance(call, ToolCall) else ToolCall.model_validate(call)
+    """A tool call given as a dict, flat or as OpenAI nests it, or as a `ToolCall`, which stores only JSON values."""
+    if isinstance(call, ToolCall):
+        return call
+    nested = call.get("function")
+    if "name" not in call and isinstance(nested, Mapping):
+        beside = {key: value for key, value in call.items() if key not in _OF_OPENAI}
+        call = {**beside, **nested}
+    if isinstance(call.get("arguments"), str):
+        call = {**call, "arguments": arguments_of(call["arguments"])}
+    return ToolCall.model_validate(call)
 
 
 # --- loading the function --------------------------------------------------------------------------------------------
