@@ -351,11 +351,30 @@ def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: P
 @pytest.mark.slow
 def test_if_nothing_could_be_scored_the_reason_is_printed_and_the_exit_code_is_1(tmp_path: Path) -> None:
     (tmp_path / "my_bot.py").write_text("def answer(message):\n    raise LookupError('no key')\n")
-    words = ("chat", "run", "--agents", "mine=my_bot:answer,other=my_bot:missing", "--limit", "2", "--no-experience")
+    (tmp_path / "my_other.py").write_text("import nothing_of_that_name\n")
+    words = ("chat", "run", "--agents", "mine=my_bot:answer,other=my_other:answer", "--limit", "2", "--no-experience")
     done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
     assert done.returncode == 1
     assert "mine: 2 turns failed: LookupError: no key" in done.stderr
-    assert "other: 2 turns failed: 'my_bot' has no 'missing'" in done.stderr
+    assert "other: 2 turns failed: 'my_other' needs the module 'nothing_of_that_name'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("pointer", "says"),
+    [
+        ("my_bot:anser", "'my_bot' has no 'anser'. Did you mean 'answer'?"),
+        ("my_bto:answer", "there is no module 'my_bto'. Did you mean 'my_bot'? It must be installed, or be in"),
+    ],
+)
+@pytest.mark.slow
+def test_a_misspelt_function_stops_a_run_before_anything_is_played(tmp_path: Path, pointer: str, says: str) -> None:
+    (tmp_path / "my_bot.py").write_text("def answer(message):\n    return 'Hello!'\n")
+    words = ("chat", "run", "--agents", f"mine=my_bot:answer,other={pointer}", "--limit", "2", "--no-experience")
+    done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"assay: the agent 'other' cannot be found, so nothing was played: {says}" in done.stderr
+    with open_store(tmp_path / "runs.db") as store:
+        assert list(store.list()) == []
 
 
 @pytest.mark.slow

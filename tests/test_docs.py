@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import typer.main
 
+from assay.chat.domains import DOMAINS
 from assay.cli import app
 from tests.events.training.frameworks import needed
 
@@ -67,6 +69,7 @@ def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     for package in NEEDED.get(identify(page), ()):
         needed(package)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(DOMAINS, "_here", {})
     names: dict[str, Any] = {"__name__": "__page__"}
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "python":
@@ -98,6 +101,32 @@ def check(words: list[str], where: str) -> None:
     for word in rest:
         if word.startswith("-") and word != "-":
             assert word.split("=")[0] in known, f"{where}: '{' '.join(words)}' has no option {word}"
+
+
+def _names(tables: dict[str, Any]) -> Iterator[str]:
+    """Every table and key of a domain's file, as the guide writes it."""
+    for name, value in tables.items():
+        if name == "lists":
+            yield from (f"[lists.{key}{'.states' if key == 'if_absent' else ''}]" for key in value)
+        elif name in ("roles", "units", "changes"):
+            yield f"[{name}.KIND]"
+        elif name in ("foreign", "counted", "quantities"):
+            yield f"[{name}.KIND]"
+            yield from (f"`{key}`" for kind in value.values() for key in kind)
+        elif name == "preferences":
+            yield "[preferences.NAME]"
+        elif name == "fields":
+            yield from (f"`fields.{key}`" for key in value)
+        else:
+            yield f"[{name}]" if isinstance(value, dict) else f"`{name}`"
+
+
+def test_the_guide_explains_every_table_of_the_shop() -> None:
+    guide = (ROOT / "docs" / "guides" / "domains.md").read_text(encoding="utf-8")
+    shop = ROOT / "src" / "assay" / "chat" / "domains" / "shop"
+    known = {name for file in ("domain.toml", "en.toml") for name in _names(tomllib.loads((shop / file).read_text()))}
+    assert {"[lists.aside]", "[counted.KIND]", "`heads`", "`by_day`"} <= known
+    assert sorted(name for name in known if name.replace("`units`", "`units.") not in guide) == []
 
 
 # --- the check itself ------------------------------------------------------------------------------------------------

@@ -39,9 +39,7 @@ class Registry(Generic[Plugin]):
         return sorted({*self._built_in, *self._added(), *self._here})
 
     def add(self, name: str, plugin: Plugin) -> None:
-        """Let this process find a user's own plug-in under a name; it does not replace any other."""
-        if name in self._built_in or name in self._added():
-            raise UsageError(f"there is already a {self.kind} called '{name}'", hint="Give yours another name")
+        """Let this process find a user's own plug-in under a name, in place of an installed one of that name."""
         self._here[name] = plugin
 
     def get(self, name: str) -> Plugin:

@@ -44,6 +44,59 @@ def test_it_runs_at_once_and_its_sample_passes(tmp_path: Path, domain: str) -> N
     assert all(answer["passed"] for answer in answers)
 
 
+LIARS = {
+    "weather": {
+        "Helsinki": "In Helsinki it is 35 °C and sunny, so I recommend sunglasses.",
+        "remember": "No.",
+        "Oslo": "In Oslo I recommend shorts and sunscreen, because it is 40 °C and sunny.",
+        "rain": "No, it will not rain tomorrow, it will be sunny.",
+    },
+    "shop": {"Trail Runner": "The Trail Runner costs €9.90 and is sold out.", "Hello": "No."},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("domain", ["weather", "shop"])
+def test_an_agent_that_lies_fails_every_scenario_and_the_job_of_ci(tmp_path: Path, domain: str) -> None:
+    assert assay_command("init", tmp_path, "--domain", domain).returncode == 0
+    (tmp_path / "my_agent.py").write_text(
+        f"LIES = {LIARS[domain]!r}\n\n\ndef answer(message):\n"
+        "    return next(text for word, text in LIES.items() if word in message)\n",
+        encoding="utf-8",
+    )
+    (step,) = [
+        one["run"]
+        for one in yaml.safe_load((tmp_path / ".github/workflows/assay.yml").read_text())["jobs"]["conversations"][
+            "steps"
+        ]
+        if "assay chat run" in one.get("run", "")
+    ]
+    done = assay_command(*step.split()[1:], "--json", "-", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "assay: gate:" in done.stderr
+    passed = [(answer["query"], answer["passed"]) for answer in json.loads(done.stdout)["answers"]]
+    assert [query for query, has_passed in passed if has_passed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.frameworks
+@pytest.mark.parametrize("domain", ["weather", "shop"])
+def test_a_bundled_assistant_is_compared_with_the_embedded_world(tmp_path: Path, domain: str) -> None:
+    assert assay_command("init", tmp_path, "--domain", domain, "--agents", "pydantic-ai").returncode == 0
+    assert "FILL IN" not in (tmp_path / "suite.yaml").read_text("utf-8")
+    words = ("chat", "run", "--suite", "suite.yaml", "--agents", "agents.yaml", "--no-experience", "--no-store")
+    done = assay_command(*words, "--json", "-", cwd=tmp_path)
+    answers = json.loads(done.stdout)["answers"]
+    assert [(answer["query"], answer["failures"]) for answer in answers if not answer["passed"]] == []
+    assert any(answer["metrics"]["accuracy"]["measured"] for answer in answers)
+
+
+def test_truths_that_the_user_knows_are_marked() -> None:
+    for agents in ("mine=my_agent:answer", "mine=http://127.0.0.1:8000/v1", "mine=adk:my_pkg.agent:root_agent"):
+        assert "# FILL IN: each `truth` is what your agent's data say" in Project(agents).files()["suite.yaml"]
+    assert "weather: Helsinki" in Project("google-adk,mine=my_agent:answer").files()["suite.yaml"]
+
+
 def test_the_cache_of_ci_needs_no_other_file() -> None:
     job = yaml.safe_load(Project().files()[".github/workflows/assay.yml"])["jobs"]["conversations"]
     python = next(step for step in job["steps"] if "setup-python" in step.get("uses", ""))

@@ -23,6 +23,9 @@ NUMBER = r"(?:0|1|0?\.\d+|[01]\.\d+)"
 _CHECK = re.compile(rf"(?P<metric>\w+)\s*(?:(?P<is>[<>=]=|[<>])\s*(?P<value>{NUMBER})|\s(?P<not>not\s+)?measured)")
 _CHECK_FORMS = "Write 'accuracy >= 0.9', 'ambiguity_handling measured' or 'accuracy not measured'"
 
+# Less than two scores differ, which have a few decimals.
+_TINY = 1e-9
+
 
 class Check(BaseModel):
     """A condition that a scenario sets for an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
@@ -52,6 +55,23 @@ class Check(BaseModel):
         if self.is_ == "measured":
             return f"{self.metric} {'' if self.value else 'not '}measured"
         return f"{self.metric} {self.is_} {self.value:g}"
+
+    def excludes(self, other: Check) -> bool:
+        """Whether no score satisfies both."""
+        if self.metric != other.metric:
+            return False
+        if self.is_ == "measured" or other.is_ == "measured":
+            # A comparison needs a score.
+            return self._needs_score() is not other._needs_score()
+        # Where one of the two changes, just below it and just above it: no other score can differ from all of these.
+        limits = (self.value, other.value)
+        tried = [score for limit in limits for score in (limit, limit - _TINY, limit + _TINY) if 0 <= score <= 1]
+        return not any(
+            OPERATORS[self.is_](score, self.value) and OPERATORS[other.is_](score, other.value) for score in tried
+        )
+
+    def _needs_score(self) -> bool:
+        return self.is_ != "measured" or bool(self.value)
 
     def holds(self, entries: Mapping[str, Entry]) -> bool:
         """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no comparison."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from assay.shown import shown_console
+
+
+def domain_option(panel: str | None = None) -> Any:
+    """`--domain` of commands that load suites."""
+    words = "The folder of your own domain, whose name the suite states; its Python code is run."
+    return typer.Option("--domain", metavar="FOLDER", help=words, rich_help_panel=panel)
 
 
 def list_agents() -> None:
@@ -38,6 +44,7 @@ def list_suites(
     suites: Annotated[
         list[str] | None, typer.Argument(metavar="[SUITE]…", help="Suites by name or path: lists their scenarios.")
     ] = None,
+    domain: Annotated[str | None, domain_option()] = None,
 ) -> None:
     """List the suites that come with assay, or the scenarios of some; files are also checked."""
     from rich.text import Text
@@ -56,7 +63,7 @@ def list_suites(
     else:
         for column in ("scenario", "kind", "turns", "begins with"):
             table.add_column(column, justify="right" if column == "turns" else "left", no_wrap=column != "begins with")
-        for scenario in (scenario for suite in suites for scenario in load_suite(suite).scenarios):
+        for scenario in (scenario for suite in suites for scenario in load_suite(suite, domain=domain).scenarios):
             first = Text(scenario.turns[0].user, overflow="ellipsis", no_wrap=True)
             table.add_row(scenario.id, scenario.kind, str(len(scenario.turns)), first)
     shown_console().print(table)

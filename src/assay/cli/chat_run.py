@@ -22,6 +22,7 @@ from assay.cli._output import (
     write_text,
 )
 from assay.cli._process import seldom_collected
+from assay.cli.chat_lists import domain_option
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import RunInterruptedError, UsageError
 from assay.extras import check_extras
@@ -42,7 +43,7 @@ _INTERRUPTED = 130
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
 _BESIDE_RESUME = frozenset(
-    "resume store budget json_out html_out junit markdown fail_on require engine address".split()  # noqa: SIM905
+    "resume store budget domain json_out html_out junit markdown fail_on require engine address".split()  # noqa: SIM905
 )
 
 
@@ -58,6 +59,7 @@ def run(
             rich_help_panel=_WHAT,
         ),
     ] = None,
+    domain: Annotated[str | None, domain_option(_WHAT)] = None,
     repeat: Annotated[
         int, typer.Option(min=1, help="Number of repetitions of each scenario.", rich_help_panel=_WHAT)
     ] = 1,
@@ -226,7 +228,7 @@ def run(
     with (
         seldom_collected(),
         store_ahead(store, is_used=resume is None and not no_store) as process,
-        started_ahead(suite, agents or "") as ahead,
+        started_ahead(suite, agents or "", domain) as ahead,
         opened_cluster(engine, address) as cluster,
     ):
         from assay.chat.running.experiment import PaceOptions
@@ -234,7 +236,7 @@ def run(
 
         if resume is not None:
             _refuse_beside_resume(context)
-            result = _resume_with_progress(resume, store, budget, cluster)
+            result = _resume_with_progress(resume, store, budget, domain, cluster)
         else:
             cores = None if cluster is None else cluster.slots()
             experiment = plan_experiment(
@@ -255,6 +257,7 @@ def run(
                 budget=budget,
                 user_model=user_model,
                 user_model_url=user_model_url,
+                domain=domain,
             )
             experience = experiment.suite.is_about_quality if experience is None else experience
             result = start_with_progress(
@@ -345,19 +348,20 @@ def start_with_progress(
                 cluster=cluster,
                 ahead=ahead,
                 meanwhile=meanwhile,
+                drop_unplayed=True,
             )
         )
 
 
 def _resume_with_progress(
-    reference: str, store: str | None, budget: float | None, cluster: RayEngine | None
+    reference: str, store: str | None, budget: float | None, domain: str | None, cluster: RayEngine | None
 ) -> ExperimentResult:
     """Continue a stored run to its end, with progress on standard error."""
     from assay.runs.starting import resume_run
 
     with conversation_progress() as progress:
         return _until_interrupted(
-            resume_run(reference, store=store or True, budget=budget, progress=progress, cluster=cluster)
+            resume_run(reference, store=store or True, budget=budget, domain=domain, progress=progress, cluster=cluster)
         )
 
 

@@ -45,6 +45,7 @@ def plan_experiment(
     budget: float | None = None,
     user_model: str | None = None,
     user_model_url: str | None = None,
+    domain: str | Path | None = None,
 ) -> Experiment:
     """The experiment that `run` would play; the arguments are the same.
 
@@ -53,7 +54,7 @@ def plan_experiment(
         20
 
     """
-    loaded, selection = suite_of(suite)
+    loaded, selection = suite_of(suite, domain)
     selection = replace(
         selection,
         kinds=None if kinds is None else tuple(kinds),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from assay.chat.running.models import cells_of
 from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.streamed_times import streamed_note
-from assay.errors import AssayError, RunInterruptedError
+from assay.errors import AssayError, RunInterruptedError, UsageError
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiences, Experiment
@@ -47,10 +47,12 @@ async def play_stored(
     meanwhile: Callable[[ExperimentResult], None] | None = None,
     *,
     is_new: bool = False,
+    drop_unplayed: bool = False,
 ) -> ExperimentResult:
     """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished.
 
     `begun` is called with its id once the store has it, and `meanwhile` with the result while the store completes it.
+    With `drop_unplayed`, a run in which nothing could be played, because an agent cannot be used at all, is deleted.
     """
     from assay.runs.recorder import Recorder
     from assay.runs.summaries import SUMMARY_VERSION, RunSummary
@@ -74,8 +76,11 @@ async def play_stored(
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
             ) from None
-        except Exception:
+        except Exception as error:
             with suppress(AssayError):  # what failed first is reported
+                if drop_unplayed and isinstance(error, UsageError) and not recorder.answers():
+                    store.delete(run.id)
+                    raise
                 recorder.flush()
                 _keep_spent(store, run, experiment, playing)
             raise

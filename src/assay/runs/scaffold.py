@@ -15,37 +15,59 @@ WORKFLOW = ".github/workflows/assay.yml"
 SAMPLE_AGENT = "mine=my_agent:answer"
 """The default agent: a function in a file that is also written."""
 
-_SUITES = {
-    "weather": """scenarios:
+_FILL_IN = """# FILL IN: each `truth` is what your agent's data say, and an answer that differs from it fails. These
+# values are those of the sample agent: replace them by yours, and let your agent use fixed data when it is tested.
+"""
+_WEATHER = """scenarios:
   - id: current
     kind: current
     turns:
       - user: What's the weather in Helsinki?
-        weather: Helsinki
-        checks: [task_completion >= 0.5]
+        {helsinki}
 
   - id: preference
     kind: preferences
     turns:
       - user: I hate the cold. Please remember that.
-        checks: [task_completion >= 0.5]
+        {remembers}
       - user: What should I wear in Oslo today?
-        weather: Oslo
-        checks: [recommendation_quality >= 0.5]
+        {oslo}
 
   - id: unclear
     kind: ambiguity
     turns:
       - user: Will it rain tomorrow?
-        checks: [ambiguity_handling >= 0.5]
-""",
-    "shop": """scenarios:
+        checks: [ambiguity_handling >= 0.7]
+"""
+_PRICE = """scenarios:
   - id: price
     kind: question
     turns:
       - user: How much is the Trail Runner?
         truth: {product: Trail Runner, price: 89.9, availability: in stock}
-
+"""
+# A bundled assistant uses the embedded services, and its answers are compared with what those know.
+_EMBEDDED = {
+    "weather": _WEATHER.format(
+        helsinki="weather: Helsinki", oslo="weather: Oslo", remembers="state: {dislikes_cold: true}"
+    ),
+    "shop": f"""{_PRICE}
+  - id: stock
+    kind: question
+    turns:
+      - user: Is the Camp Stove in stock?
+        truth: {{product: Camp Stove, price: 45.0, stock: 0}}
+""",
+}
+# Any other agent has data of its own.
+_OWN = {
+    "weather": _FILL_IN
+    + _WEATHER.format(
+        helsinki="truth: {current: {city: Helsinki, temperature: -3, main_condition: light snow}}",
+        oslo="truth: {current: {city: Oslo, temperature: -5}}",
+        remembers="checks: [task_completion >= 0.5]",
+    ),
+    "shop": f"""{_FILL_IN}{_PRICE}
   - id: greeting
     kind: talk
     turns:
@@ -88,13 +110,11 @@ class Project:
 
     def files(self) -> dict[str, str]:
         """Every file by its path."""
-        if self.domain not in _SUITES:
-            raise UsageError(
-                f"there is no suite about '{self.domain}' to start with", hint=f"Use {' or '.join(_SUITES)}"
-            )
+        if self.domain not in _OWN:
+            raise UsageError(f"there is no suite about '{self.domain}' to start with", hint=f"Use {' or '.join(_OWN)}")
         specs = parse_agents(self.agents)
         found = {
-            SUITE: self._suite(),
+            SUITE: self._suite(is_embedded=any(spec.agent is not None for spec in specs)),
             SCHEMA: _schema(),
             AGENT_FILE: "agents:\n" + "".join(_item(spec) for spec in specs),
             WORKFLOW: _workflow(specs),
@@ -103,13 +123,15 @@ class Project:
             found["my_agent.py"] = _SAMPLE + _SAMPLE_ANSWERS[self.domain]
         return found
 
-    def _suite(self) -> str:
+    def _suite(self, *, is_embedded: bool) -> str:
+        """The suite, with truths of the embedded world if a bundled assistant is tested, which uses nothing else."""
         is_plain = re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", self.name) and self.name.lower() not in _WORDS_OF_YAML
         name = self.name if is_plain else json.dumps(self.name, ensure_ascii=False)
         return (
             f"# yaml-language-server: $schema={SCHEMA}\n"
             f"# Conversations that every agent goes through; check this file with: assay chat suites {SUITE}\n"
-            f"name: {name}\nversion: 1\ndomain: {self.domain}\nclock: 2026-01-15T09:00Z\n\n{_SUITES[self.domain]}"
+            f"name: {name}\nversion: 1\ndomain: {self.domain}\nclock: 2026-01-15T09:00Z\n\n"
+            f"{(_EMBEDDED if is_embedded else _OWN)[self.domain]}"
         )
 
 
@@ -162,7 +184,7 @@ jobs:
       - run: pip install "assay-agents[{extras}]"
       - run: >
           assay chat run --suite {SUITE} --agents {AGENT_FILE} --no-experience --store runs.db --name candidate
-          --fail-on errors --junit conversations.xml --markdown summary.md --html conversations.html
+          --fail-on checks,errors --junit conversations.xml --markdown summary.md --html conversations.html
       - if: always()
         run: cat summary.md >> "$GITHUB_STEP_SUMMARY"
       - if: always()

@@ -69,6 +69,7 @@ def run(
     name: str = "",
     tags: Iterable[str] = (),
     resume: str | None = None,
+    domain: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ExperimentResult:
     """Run agents through the scenarios of a suite, score every turn, and compare the agents.
@@ -112,7 +113,8 @@ def run(
         name: Name of the stored run.
         tags: Tags of the stored run.
         resume: Continue a stored run, by id or name, or `"@unfinished"` for the newest; every other argument except
-            `store`, `budget` and `progress` then comes from that run.
+            `store`, `budget`, `domain` and `progress` then comes from that run.
+        domain: The folder of your own domain, whose name the suite states. This process then has it under that name.
         progress: Called with the state of the run after every conversation.
 
     Returns:
@@ -133,7 +135,7 @@ def run(
 
     """
     if resume is not None:
-        return _now_or_awaited(resume_run(resume, store=store, budget=budget, progress=progress))
+        return _now_or_awaited(resume_run(resume, store=store, budget=budget, domain=domain, progress=progress))
     experiment = plan_experiment(
         suite,
         agents,
@@ -154,9 +156,18 @@ def run(
         budget=budget,
         user_model=user_model,
         user_model_url=user_model_url,
+        domain=domain,
     )
     return _now_or_awaited(
-        start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
+        start_run(
+            experiment,
+            store=store,
+            name=name,
+            tags=tags,
+            measure_experience=experience,
+            progress=progress,
+            drop_unplayed=True,
+        )
     )
 
 
@@ -174,11 +185,13 @@ async def start_run(
     cluster: RayEngine | None = None,
     ahead: Ahead | None = None,
     meanwhile: Callable[[ExperimentResult], None] | None = None,
+    drop_unplayed: bool = False,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
     `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `ahead` are
     processes that were started ahead. `meanwhile` is called with the result while a store completes the run.
+    `drop_unplayed` deletes a run in which nothing could be played; the page shows such a run, with the reason.
 
     Example:
         >>> import asyncio
@@ -203,7 +216,16 @@ async def start_run(
             command = command_line()
             run = await asyncio.to_thread(experiment_run, experiment, measured, command=command, name=name, tags=tags)
             return await play_stored(
-                playing, experiment, run, measured, opened, progress, begun, meanwhile, is_new=True
+                playing,
+                experiment,
+                run,
+                measured,
+                opened,
+                progress,
+                begun,
+                meanwhile,
+                is_new=True,
+                drop_unplayed=drop_unplayed,
             )
 
 
@@ -212,13 +234,15 @@ async def resume_run(
     *,
     store: StoreChoice = True,
     budget: float | None = None,
+    domain: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     begun: Callable[[str], None] | None = None,
     cluster: RayEngine | None = None,
 ) -> ExperimentResult:
     """Continue a stored run of agents that is not finished; `begun` is called with its id.
 
-    `budget` replaces that of the run, and counts what the run has spent already.
+    `budget` replaces that of the run, and counts what the run has spent already. `domain` is the folder of a domain
+    that is not installed, if the run had one.
 
     Example:
         >>> import asyncio
@@ -244,7 +268,8 @@ async def resume_run(
             raise UsageError(
                 f"run {run.id} is not a run of agents", hint="Only runs started by `assay chat run` can be resumed"
             )
-        experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
+        metrics = list(run.settings["metrics"])
+        experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=metrics, domain=domain)
         if budget is not None:
             experiment = replace(experiment, budget=budget)
         async with Playing(experiment, cluster) as playing:

@@ -172,6 +172,21 @@ def test_reply_is_passed_on_unchanged() -> None:
     assert answered(lambda message: reply) == [reply]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"name": "look", "arguments": {"at": "sky"}, "result": 3},
+        {"name": "look", "arguments": '{"at": "sky"}', "result": 3},
+        {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"at": "sky"}'}, "result": 3},
+        {"function": {"name": "look", "arguments": {"at": "sky"}, "result": 3}},
+    ],
+)
+def test_tool_calls_may_be_nested_as_openai_nests_them(call: dict[str, Any]) -> None:
+    (reply,) = answered(lambda message: {"text": "x", "tool_calls": [call]})
+    assert isinstance(reply, Reply)
+    assert reply.tool_calls == (ToolCall(name="look", arguments={"at": "sky"}, result=3),)
+
+
 def test_results_that_are_not_json_become_text() -> None:
     (reply,) = answered(lambda message: {"text": "x", "tool_calls": [{"name": "look", "result": {"path": Path("a")}}]})
     assert isinstance(reply, Reply)
@@ -417,7 +432,8 @@ def test_function_is_found_in_the_current_folder(module: str) -> None:
         ("a_bot_of_mine:", "is not of the form module:attribute"),
         ("a_bot_of_mine:answer()", "is not of the form module:attribute"),
         ("../a_bot_of_mine:answer", "is not of the form module:attribute"),
-        ("a_bot_of_yours:answer", "there is no module 'a_bot_of_yours'. It must be installed"),
+        ("a_bot_of_yours:answer", "no module 'a_bot_of_yours'. Did you mean 'a_bot_of_mine'? It must be installed"),
+        ("elsewhere:answer", "there is no module 'elsewhere'. It must be installed"),
         ("a_bot_of_mine.deep:answer", "there is no module 'a_bot_of_mine.deep'"),
         ("a_bot_of_mine:anwser", "has no 'anwser'. Did you mean 'answer'?"),
         ("a_bot_of_mine:number", "is of type int, not a function"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.command import assay_command
 
+from assay.chat.domains import DOMAINS
 from assay.chat.domains._own import domain_name
 from assay.chat.formats import read_transcripts
 from assay.chat.scoring.scores import score
@@ -45,7 +46,8 @@ def test_the_domain_that_a_transcript_names_is_its_own(tmp_path: Path) -> None:
     assert read_transcripts(path)[0].domain == "weather"
 
 
-def test_a_domain_can_be_a_folder_of_ones_own(tmp_path: Path) -> None:
+def test_a_domain_can_be_a_folder_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DOMAINS, "_here", {})
     name = domain_name(str(LIBRARY))
     assert domain_name(str(LIBRARY / "__init__.py")) == name
     path = messages(tmp_path / "t.jsonl", truth={})

@@ -92,3 +92,57 @@ def test_the_command_line_finds_them_before_anything_is_played(tmp_path: Path) -
     done = assay_command("chat", "suites", file)
     assert done.returncode == 2
     assert "Did you mean 'price'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "says"),
+    [
+        (SHOP, "{product: single ticket, price: 5.5, availability: in stock}", "{}",
+         "9: scenarios[0].turns[0].truth: the truth is empty, so any answer would pass"),
+        (SHOP, ", price: 5.5, availability: in stock", "",
+         "9: scenarios[0].turns[0].truth: the truth tells nothing of 'single ticket', so any answer would pass. "
+         "Add what is true, such as price, currency, stock"),
+        (SHOP, "truth: {product: single ticket, price: 5.5, availability: in stock}", "weather: Oslo",
+         "9: scenarios[0].turns[0].weather: the suite is about 'shop', and the weather tells nothing of it"),
+        (WEATHER, "current: {city: Oslo, temperature: 5, main_condition: light rain}\n          "
+         "forecast: {tomorrow: {high: 7, low: 1}}", "current: {city: Oslo}", "the truth tells nothing of 'Oslo'"),
+    ],
+)  # fmt: skip
+def test_a_truth_by_which_no_answer_is_wrong_is_an_error(text: str, old: str, new: str, says: str) -> None:
+    assert old in text
+    assert says in error_of(text.replace(old, new, 1))
+
+
+def test_a_subject_alone_is_enough_for_checks_of_ones_own() -> None:
+    subject = SHOP.replace(", price: 5.5, availability: in stock", "")
+    for check in ("checks: [task_completion >= 0.7]", "says: [ticket]", "never_says: [free]"):
+        read_suite(parse_yaml(subject.replace("calls: [get_fare]", check), "mine.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("checks: [accuracy > 1]", "10: scenarios[0].turns[0].checks[0]: a score is between 0 and 1, so that no answer "
+         "passes 'accuracy > 1'. Write accuracy >= 1"),
+        ("checks: [accuracy < 0]", "so that no answer passes 'accuracy < 0'. Write accuracy <= 0"),
+        ("checks: [accuracy >= 0.9, accuracy < 0.9]",
+         "10: scenarios[0].turns[0].checks[1]: no answer passes both 'accuracy >= 0.9' and 'accuracy < 0.9'"),
+        ("checks: [accuracy >= 0.9, accuracy not measured]", "no answer passes both"),
+        ("checks: [accuracy == 0.5, accuracy == 0.6]", "no answer passes both"),
+        ('says: ["€"]\n        never_says: ["€"]',
+         "11: scenarios[0].turns[0].never_says[0]: an answer that says '€' says '€' too, so that none could pass"),
+        ("says: [Ticket 5]\n        never_says: [free, ticket]", "never_says[1]: an answer that says 'Ticket 5' says"),
+    ],
+)  # fmt: skip
+def test_what_no_answer_can_pass_is_an_error(lines: str, says: str) -> None:
+    assert says in error_of(SHOP.replace("calls: [get_fare]", lines))
+
+
+def test_demands_that_an_answer_can_pass_together_are_fine() -> None:
+    for lines in (
+        "checks: [accuracy >= 0.5, accuracy <= 0.5, accuracy measured]",
+        "checks: [accuracy > 0.5, accuracy < 0.51, task_completion < 0.1]",
+        "checks: [accuracy not measured, accuracy not measured]",
+        "says: [ticket]\n        never_says: [ticket machine]",
+    ):
+        read_suite(parse_yaml(SHOP.replace("calls: [get_fare]", lines), "mine.yaml"))

@@ -237,7 +237,7 @@ def test_the_schema_accepts_the_weather_suite(validator: Any) -> None:
         "calls: [look, ask: , ask: {d: 1}, {name: look}, {name: ask, arguments: {g: h}}]",
         "calls: any",
         "calls: []",
-        "checks: [accuracy>=.9, error_recovery < 1, accuracy not measured, {metric: accuracy, is: measured}]",
+        "checks: [accuracy>=.9, error_recovery < 1, groundedness not measured, {metric: accuracy, is: measured}]",
         "fault: server_error*3",
     ],
 )

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -24,14 +25,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.chat.agents import Agent, AgentKind, Reply, Setup
 from assay.chat.agents._shared.histories import SessionHistories
+from assay.chat.formats.payload import arguments_of
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 
 Value = TypeVar("Value")
 
+
+class UnknownFunctionError(UsageError):
+    """A module or an attribute that does not exist, most often a misspelt name."""
+
+
 _PARAMETERS = ("message", "history", "session", "user")
 """The values that a function can ask for by the names of its parameters."""
 _END = object()
+_OF_OPENAI = ("function", "id", "type", "index")
+"""Fields of a tool call as OpenAI writes it, of which only the first is read."""
 
 
 class FunctionAgent:
@@ -367,8 +376,16 @@ def _to_reply(returned: object, name: str) -> Reply:
 
 
 def _tool_call(call: dict[str, Any] | ToolCall) -> ToolCall:
-    """A tool call given as a dict or as a `ToolCall`, which stores only JSON values."""
-    return call if isinstance(call, ToolCall) else ToolCall.model_validate(call)
+    """A tool call given as a dict, flat or as OpenAI nests it, or as a `ToolCall`, which stores only JSON values."""
+    if isinstance(call, ToolCall):
+        return call
+    nested = call.get("function")
+    if "name" not in call and isinstance(nested, Mapping):
+        beside = {key: value for key, value in call.items() if key not in _OF_OPENAI}
+        call = {**beside, **nested}
+    if isinstance(call.get("arguments"), str):
+        call = {**call, "arguments": arguments_of(call["arguments"])}
+    return ToolCall.model_validate(call)
 
 
 # --- loading the function --------------------------------------------------------------------------------------------
@@ -388,8 +405,10 @@ def load_attribute(spec: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise UsageError(f"'{module_name}' needs the module '{error.name}', which is not installed") from error
-        raise UsageError(
-            f"there is no module '{error.name}'", hint="It must be installed, or be in the current folder"
+        near = difflib.get_close_matches(error.name, _modules_here(), n=1)
+        guess = f"Did you mean '{near[0]}'? " if near else ""
+        raise UnknownFunctionError(
+            f"there is no module '{error.name}'", hint=f"{guess}It must be installed, or be in the current folder"
         ) from error
     except Exception as error:
         raise UsageError(f"'{module_name}' cannot be imported: {type(error).__name__}: {error}") from error
@@ -397,6 +416,12 @@ def load_attribute(spec: str) -> Any:
         if not hasattr(found, part):
             near = difflib.get_close_matches(part, dir(found), n=1)
             hint = f"Did you mean '{near[0]}'?" if near else None
-            raise UsageError(f"'{module_name}' has no '{path}'", hint=hint)
+            raise UnknownFunctionError(f"'{module_name}' has no '{path}'", hint=hint)
         found = getattr(found, part)
     return found
+
+
+def _modules_here() -> list[str]:
+    """Names of modules in the current folder."""
+    here = Path.cwd()
+    return [one.stem for one in (*here.glob("*.py"), *(init.parent for init in here.glob("*/__init__.py")))]

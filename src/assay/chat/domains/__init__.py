@@ -115,6 +115,11 @@ class Domain:
         states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})
         return states
 
+    def states_named(self, words: str) -> frozenset[str]:
+        """The state whose own name this is, 'on loan' or 'on_loan'; empty if there is none."""
+        name = "_".join(words.casefold().split())
+        return frozenset({name} if name in self.states else ())
+
     @property
     def aspects(self) -> Mapping[str, Mapping[str, Any]]:
         """Conditions under which a preference matters."""

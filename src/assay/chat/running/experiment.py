@@ -15,6 +15,7 @@ from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.own import own_agent_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.baselines import BASELINES, free_names
+from assay.chat.domains._own import domain_name, own_domain_digest
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.prices import ModelPrice
 from assay.chat.running.environment import SCRIPTED, Environment
@@ -231,6 +232,7 @@ class Experiment:
                 "chosen": None if chosen.scenarios is None else list(chosen.scenarios),
                 "limit": chosen.limit,
                 "scenarios": [scenario.id for scenario in self.suite.scenarios],
+                **_own_domain(self.suite.domain),
             },
             "agents": [spec.to_json() for spec in specs],
             "environment": self.environment.to_json(),
@@ -242,10 +244,18 @@ class Experiment:
         }
 
     @classmethod
-    def from_json(cls, settings: Mapping[str, Any], *, seed: int, metrics: Sequence[str] | None = None) -> Experiment:
-        """The experiment of a stored run; raises UsageError if its suite has changed since then."""
+    def from_json(
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        seed: int,
+        metrics: Sequence[str] | None = None,
+        domain: str | Path | None = None,
+    ) -> Experiment:
+        """The experiment of a stored run; raises UsageError if its suite or its own domain has changed since then."""
         stored = settings["suite"]
         selection = Selection(stored["source"], _tuple(stored["kinds"]), _tuple(stored["chosen"]), stored["limit"])
+        _check_domain(stored, None if domain is None else domain_name(domain))
         suite = selection.load()
         if suite.digest != stored["digest"]:
             raise UsageError(
@@ -272,6 +282,36 @@ class Experiment:
         return ordered_answers(answers, scenarios=scenarios, agents=self.agent_names, baselines=self.baseline_names)
 
 
+def _own_domain(name: str) -> dict[str, str]:
+    """What is stored of a domain of the user's own: not its path, which another machine need not have."""
+    digest = own_domain_digest(name)
+    return {} if digest is None else {"domain": name, "domain_digest": digest}
+
+
+def _check_domain(stored: Mapping[str, Any], given: str | None) -> None:
+    """Raises UsageError unless a run with a domain of the user's own was given the same one again, and only that."""
+    name = stored.get("domain")
+    if given is not None and given != name:
+        about = "an installed domain" if name is None else f"'{name}'"
+        raise UsageError(
+            f"the run is about {about}, and the domain that was given is '{given}'",
+            hint="Leave --domain out" if name is None else f"Give the folder of '{name}'",
+        )
+    if name is None:
+        return
+    digest = own_domain_digest(name)
+    if digest is None:
+        raise UsageError(
+            f"the run is about '{name}', a domain that was given as a folder",
+            hint=f"Give its folder again, with --domain ./{name}",
+        )
+    if digest != stored["domain_digest"]:
+        raise UsageError(
+            f"the domain '{name}' has changed since the run was started",
+            hint="Restore its folder as it was, or start another run",
+        )
+
+
 def _version_note(agent: AgentSpec | FunctionAgent) -> str | None:
     if isinstance(agent, FunctionAgent) or agent.version is None:
         return None
@@ -292,11 +332,19 @@ def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:
     )
 
 
-def suite_of(suite: str | Path | Suite) -> tuple[Suite, Selection]:
-    """A suite by name, by path or already loaded, and where it came from."""
+def suite_of(suite: str | Path | Suite, domain: str | Path | None = None) -> tuple[Suite, Selection]:
+    """A suite by name, by path or already loaded, and where it came from. A domain that is given is the suite's."""
+    name = None if domain is None else domain_name(domain)
     if isinstance(suite, Suite):
-        return suite, Selection(suite.name)
-    return load_suite(suite), Selection(str(suite))
+        loaded, selection = suite, Selection(suite.name)
+    else:
+        loaded, selection = load_suite(suite), Selection(str(suite))
+    if name is not None and name != loaded.domain:
+        raise UsageError(
+            f"the suite '{loaded.name}' is about '{loaded.domain}', and the domain that was given is '{name}'",
+            hint=f"Write domain: {name} in the suite, or leave --domain out",
+        )
+    return loaded, selection
 
 
 def _tuple(value: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -16,6 +16,7 @@ from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.baselines import BASELINES, baselines_of
 from assay.chat.domains import DOMAINS
+from assay.chat.domains._own import own_domain_path
 from assay.chat.running.budget import Budget
 from assay.chat.running.environment import Reach
 from assay.chat.running.hosts.baseline_host import BaselineHost
@@ -229,7 +230,7 @@ class Playing:
             "names": list(of.suite.names),
             "metrics": [metric.name for metric in of.chosen_metrics],
         }
-        scorer = ProcessScorer(settings, self._ahead.scoring)
+        scorer = ProcessScorer(settings, self._ahead.scoring, own_domain=own_domain_path(of.suite.domain))
         await scorer.start()
         return scorer
 

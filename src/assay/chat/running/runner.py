@@ -257,6 +257,8 @@ class Runner:
             await self.hosts[agent].open()
             await self._warm_up(agent)
         except RefusedError as error:
+            if error.unknown:
+                raise UsageError(f"the agent '{agent}' cannot be found, so nothing was played: {error}") from None
             self._refused[agent] = error
         except CrashedError:
             pass  # the first scenario tries again and reports any crash

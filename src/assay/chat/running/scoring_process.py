@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.processes.ahead import start_scoring
 from assay.chat.running.processes.forking import Forked
-from assay.chat.running.scoring_worker import MESSAGE_SIZE, ScoredTurn, UnscoredTurn
+from assay.chat.running.scoring_worker import MESSAGE_SIZE, OWN_DOMAIN, ScoredTurn, UnscoredTurn
 from assay.chat.running.sent_entries import Receiver, ScoringOutcome
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
@@ -84,9 +84,18 @@ class ProcessScorer:
 
     at_once = _WAITING
 
-    def __init__(self, settings: Mapping[str, Any], process: subprocess.Popen[bytes] | Forked | None = None) -> None:
-        """`settings` are the arguments of `ChatbotEvaluator`, as plain data; `process` was started ahead, if given."""
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        process: subprocess.Popen[bytes] | Forked | None = None,
+        *,
+        own_domain: str | None = None,
+    ) -> None:
+        """`settings` are the arguments of `ChatbotEvaluator`, as plain data; `process` was started ahead, if given.
+        `own_domain` is the path of a domain that is not installed.
+        """
         self._settings = dict(settings)
+        self._own_domain = own_domain
         self._process = process
         self._input: asyncio.WriteTransport | None = None
         self._output = asyncio.StreamReader(limit=_LARGEST_MESSAGE)
@@ -109,7 +118,7 @@ class ProcessScorer:
         loop = asyncio.get_running_loop()
         self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, self._process.stdin)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._output), self._process.stdout)
-        self._send(self._settings)
+        self._send({**self._settings, OWN_DOMAIN: self._own_domain})
         self._receiving = asyncio.create_task(self._receive())
 
     def score(

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from assay.chat.domains._own import load_own_domain
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.sent_entries import Sender
 from assay.chat.scoring.answering import answer_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _Model = TypeVar("_Model", Transcript, Turn)
 MESSAGE_SIZE = struct.Struct("<Q")
 """Before each message, its length in bytes."""
+OWN_DOMAIN = "own_domain"
+"""Beside the settings of an evaluator: the path of a domain that is not installed."""
 
 
 class UnscoredTurn(NamedTuple):
@@ -119,7 +122,10 @@ def _loaded(settings: Mapping[str, Any]) -> ChatbotEvaluator:
 
     The texts show their language, so that no other one is loaded, which most runs do not need.
     """
-    evaluator = ChatbotEvaluator(**settings)
+    own = settings.get(OWN_DOMAIN)
+    if own is not None:
+        load_own_domain(own)
+    evaluator = ChatbotEvaluator(**{name: value for name, value in settings.items() if name != OWN_DOMAIN})
     evaluator.evaluate_response(
         "What is the weather like in Oslo, and should I take a coat with me?",
         "It is 3 °C in Oslo, and you should take a coat with you.",
@@ -157,4 +163,4 @@ def score_turns(expected: Mapping[str, str] | None = None) -> None:
 if __name__ == "__main__":
     from assay.chat.running import scoring_worker  # not __main__: the parent pickles its own classes
 
-    scoring_worker.score_turns(dict(zip(("domain", "language"), sys.argv[1:], strict=False)) or None)
+    scoring_worker.score_turns(dict(zip(("domain", "language", OWN_DOMAIN), sys.argv[1:], strict=False)) or None)

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from assay.chat.domains._own import domain_name
 from assay.chat.suites.scenario import Scenario, ScenarioTurn, Suite
 from assay.chat.yamlfile import Document, load_yaml, parse_yaml, validated
 from assay.errors import UsageError, unknown_name
@@ -23,8 +24,8 @@ SUITES: tuple[str, ...] = tuple(
 """The suites that come with assay."""
 
 
-def load_suite(name_or_path: str | Path) -> Suite:
-    """Load a suite that comes with assay by name, or any other by its path.
+def load_suite(name_or_path: str | Path, *, domain: str | Path | None = None) -> Suite:
+    """Load a suite that comes with assay by name, or any other by its path; `domain` is the folder of your own domain.
 
     Example:
         >>> suite = load_suite("weather").select(kinds=["forecast"], limit=3)
@@ -32,6 +33,8 @@ def load_suite(name_or_path: str | Path) -> Suite:
         3
 
     """
+    if domain is not None:
+        domain_name(domain)
     if isinstance(name_or_path, str):
         if name_or_path in SUITES:
             return _built_in(name_or_path)

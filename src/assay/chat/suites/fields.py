@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -54,9 +55,17 @@ def _quirk(value: str) -> str:
 
 
 def _domain(value: str) -> str:
-    if value not in DOMAINS.names():
-        raise refused(unknown_name("domain", value, DOMAINS.names()))
-    return value
+    if value in DOMAINS.names():
+        return value
+    path = PurePath(value)
+    if path.suffix or "/" in value or "\\" in value:
+        # A domain's folder has Python code in it, and a suite may come from somebody else.
+        raise refusal(
+            f"'{value:.60}' is a path, and a suite names its domain",
+            hint=f"Write domain: {path.stem or 'NAME'}, and give --domain {value:.60} on the command line",
+        )
+    error = unknown_name("domain", value, DOMAINS.names())
+    raise refusal(error.what, hint=f"{error.hint}. For a domain of your own, give its folder: --domain ./{value:.60}")
 
 
 def _call(value: Any) -> Any:
@@ -83,6 +92,11 @@ def _call(value: Any) -> Any:
 def _score(check: Check) -> Check:
     if not 0 <= check.value <= 1:
         raise refusal(f"a score is between 0 and 1, got {check.value:g}")
+    if (check.is_, check.value) in ((">", 1), ("<", 0)):
+        raise refusal(
+            f"a score is between 0 and 1, so that no answer passes '{check}'",
+            hint=f"Write {check.metric} {check.is_}= {check.value:g}",
+        )
     return check
 
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from assay.errors import UsageError
 
 
+# A hint lists the fields of a truth if there are no more than these.
+_FEW_FIELDS = 20
+
+
 def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
     """The first unknown name of each kind in each turn, as errors that a validator raises."""
     domain = DOMAINS.get(suite.domain)
@@ -40,8 +44,15 @@ def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
                 yield from names.preferences(turn.state, (*of_turn, "state"))
             if turn.calls:
                 yield from _calls(turn.calls, tools, of_turn)
+            if turn.weather is not None and not domain.uses_places:
+                yield refusal(
+                    f"the suite is about '{domain.name}', and the weather tells nothing of it",
+                    hint=f"Write a truth in its place, {_truth_to_write(domain)}",
+                    at=(*of_turn, "weather"),
+                )
             if turn.truth is not None:
-                yield from names.truth(turn.truth, (*of_turn, "truth"))
+                is_checked = bool(turn.checks or turn.says or turn.never_says)
+                yield from names.truth(turn.truth, (*of_turn, "truth"), is_checked=is_checked)
 
 
 def _calls(calls: Iterable[ExpectedCall], tools: Iterable[str], at: Steps) -> Iterator[PydanticCustomError]:
@@ -82,8 +93,10 @@ class _Names:
             if name not in known and not read_preferences({name: value}, self._domain, self._reader):
                 yield refused(unknown_name("preference", name, known), at=(*at, name))
 
-    def truth(self, data: Any, at: Steps) -> Iterator[PydanticCustomError]:
-        """Fields that the domain does not know, values that it cannot read, and states without a word for them."""
+    def truth(self, data: Any, at: Steps, *, is_checked: bool) -> Iterator[PydanticCustomError]:
+        """Fields that the domain does not know, values that it cannot read, states without a word for them, and truths
+        by which no answer is wrong, unless the subject alone is given and the answer `is_checked` in another way.
+        """
         unknown = list(_unknown_fields(data, self._domain, at))
         yield from (refused(error, at=path) for path, error in unknown[:1])
         if unknown:
@@ -93,13 +106,33 @@ class _Names:
         except AssayError as error:
             yield refused(error, at=at)
             return
+        if not read and not (read.subject and is_checked):
+            what = f"the truth tells nothing of '{read.subject:.60}'" if read.subject else "the truth is empty"
+            hint = f"Add what is true, {_truth_to_write(self._domain)}, or leave the truth out"
+            yield refusal(f"{what}, so any answer would pass", hint=hint, at=at)
         for words in read.states.values() if self._domain.states else ():
-            if not self._reader.read(words).all("states"):
+            if self._reader.read(words).all("states"):
+                continue
+            named = self._domain.states_named(words)
+            for name in named - self._listed_states.keys():
+                file = f"{self._suite.language}.toml"
+                yield refusal(
+                    f"the state '{name}' is in domain.toml, but {file} has no words for it, so no answer can name it",
+                    hint=f'Add {name} = ["{words:.60}"] to [lists.states] of {file}',
+                    at=at,
+                )
+            if not named:
                 yield refusal(f"the domain has no state called '{words:.60}'", hint=self._nearest_state(words), at=at)
 
+    @property
+    def _listed_states(self) -> Mapping[str, Sequence[str]]:
+        """How each state is written, in the language of the suite."""
+        words = read_toml(self._domain.folder / f"{self._suite.language}.toml", "the domain's words")
+        listed: Mapping[str, Sequence[str]] = words.get("lists", {}).get("states", {})
+        return listed
+
     def _nearest_state(self, words: str) -> str:
-        file = self._domain.folder / f"{self._suite.language}.toml"
-        listed = read_toml(file, "the domain's words")["lists"]["states"]
+        listed = self._listed_states
         phrases = [phrase.removeprefix("=") for name in listed for phrase in (name, *listed[name])]
         whole = words.casefold()
         near = difflib.get_close_matches(whole, phrases, n=1, cutoff=0.85)
@@ -107,6 +140,14 @@ class _Names:
             near += difflib.get_close_matches(word, phrases, n=1, cutoff=0.75)
         guess = f"Did you mean '{near[0]}'? " if near else ""
         return f"{guess}Known: {', '.join(self._domain.states)}"
+
+
+def _truth_to_write(domain: Domain) -> str:
+    """Fields of a truth, as a part of a hint."""
+    names = [name for name in domain.truth_fields if name not in domain.fields.subject]
+    return (
+        f"such as {', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= _FEW_FIELDS else "in the domain's form"
+    )
 
 
 def _unknown_fields(data: Any, domain: Domain, at: Steps) -> Iterator[tuple[Steps, UsageError]]:

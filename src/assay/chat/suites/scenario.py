@@ -108,6 +108,23 @@ class ScenarioTurn(_Model):
         return self
 
     @model_validator(mode="after")
+    def _can_be_passed(self) -> ScenarioTurn:
+        for at, text in enumerate(self.never_says):
+            for wanted in self.says:
+                if text.casefold() in wanted.casefold():
+                    raise refusal(
+                        f"an answer that says '{wanted:.60}' says '{text:.60}' too, so that none could pass",
+                        hint="Keep one of the two",
+                        at=("never_says", at),
+                    )
+        for at, check in enumerate(self.checks):
+            for earlier in self.checks[:at]:
+                if check.excludes(earlier):
+                    what = f"no answer passes both '{earlier}' and '{check}'"
+                    raise refusal(what, hint="Keep one of the two", at=("checks", at))
+        return self
+
+    @model_validator(mode="after")
     def _outcome_of_quirk(self) -> ScenarioTurn:
         if self.outcome is not None and self.quirk is None:
             raise refusal("the turn has an outcome and no quirk", hint="Add a quirk, or use checks", at=("outcome",))
@@ -261,7 +278,7 @@ class Suite(_Model):
     version: int = Field(ge=1)
     """Increased whenever results are no longer comparable with earlier ones."""
     domain: DomainName = "weather"
-    """What the conversations are about: the name of an installed domain."""
+    """What the conversations are about: the name of a domain that is installed, or given with `--domain`."""
     language: Name = "en"
     """The language of the conversations."""
     description: str = ""

@@ -61,4 +61,4 @@ def _date(value: str, field: str) -> date:
         raise UsageError(f"{field} is '{value:.40}', not a date", hint="Write it as 2026-11-20") from None
 
 
-DOMAIN = Domain("shop", files("assay.chat.domains.shop"), read_truth)
+DOMAIN = Domain("shop", files(__name__), read_truth)

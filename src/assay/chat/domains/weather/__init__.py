@@ -161,4 +161,4 @@ def _place(root: Mapping[str, Any], current: Mapping[str, Any], field: str) -> s
     return None
 
 
-DOMAIN = Domain("weather", files("assay.chat.domains.weather"), read_truth)
+DOMAIN = Domain("weather", files(__name__), read_truth)

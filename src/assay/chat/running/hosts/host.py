@@ -39,10 +39,12 @@ _GRACE = 5.0
 class RefusedError(AssayError):
     """An agent that cannot be built."""
 
-    def __init__(self, what: str, *, missing: bool = False) -> None:
+    def __init__(self, what: str, *, missing: bool = False, unknown: bool = False) -> None:
         super().__init__(what)
         self.missing = missing
         """Whether a package it needs is not installed."""
+        self.unknown = unknown
+        """Whether there is no such module or function: its name is wrong."""
 
 
 class CrashedError(AssayError):
@@ -356,7 +358,8 @@ class _Worker:
         if step not in answer:
             if "ended" in answer and self._child.is_lost:
                 raise self._crash(answer["ended"])
-            raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
+            told = {name: bool(answer.get(name)) for name in ("missing", "unknown")}
+            raise RefusedError(answer.get("refused") or answer["ended"], **told)
         return answer
 
     @property

@@ -30,9 +30,12 @@ class Ahead:
         self._workers: list[Forked] = []
         self._free: list[Forked] = []
 
-    def start_scoring(self, suite: Path) -> None:
-        """Start the process that scores, and let it load what a suite needs."""
-        self.scoring = start_scoring(_named_in(suite))
+    def start_scoring(self, suite: Path, domain: str | None = None) -> None:
+        """Start the process that scores, and let it load what a suite needs, with the folder of its domain if given."""
+        expected = _named_in(suite)
+        if expected is not None and domain is not None and Path(domain).exists():
+            expected["own_domain"] = domain
+        self.scoring = start_scoring(expected)
 
     def start_workers(self, agents: str) -> None:
         """Start processes for agents that are named as functions, NAME=module:function."""
@@ -88,13 +91,13 @@ def _named_in(suite: Path) -> dict[str, str] | None:
 
 
 @contextmanager
-def started_ahead(suite: str, agents: str) -> Iterator[Ahead]:
+def started_ahead(suite: str, agents: str, domain: str | None = None) -> Iterator[Ahead]:
     """Processes for as long as a `with` block runs; the one that scores only if the suite is a large file."""
     path = Path(suite)
     ahead = Ahead()
     try:
         if path.is_file() and path.stat().st_size >= _LARGE_SUITE:
-            ahead.start_scoring(path)
+            ahead.start_scoring(path, domain)
         ahead.start_workers(agents)
         yield ahead
     finally:

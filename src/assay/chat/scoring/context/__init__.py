@@ -269,7 +269,8 @@ class ScoringContext:
 
     def states_in(self, words: str) -> frozenset[str]:
         """The domain's states that words of the truth stand for."""
-        return _states_in(self.truth_reader.read(words)) or _states_in(self.reader.read(words))
+        found = _states_in(self.truth_reader.read(words)) or _states_in(self.reader.read(words))
+        return found or self.domain.states_named(words)
 
     @once
     def told(self) -> list[Mention | Quantity]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from assay.chat.domains import DOMAINS
+from assay.chat.domains.weather import DOMAIN
 from assay.chat.reading.lexicon import compile_lexicon
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.text import Reader, Reading
@@ -44,7 +44,7 @@ _Found = list[tuple[int, int, str]]
 @functools.cache
 def reader() -> Reader:
     """The reader of texts about the weather. It is created when it is first needed."""
-    return Reader(compile_lexicon("en", DOMAINS.get("weather").folder, {}))
+    return Reader(compile_lexicon("en", DOMAIN.folder, {}))
 
 
 def find_cities(text: str) -> list[str]:
