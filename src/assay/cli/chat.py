@@ -94,6 +94,7 @@ def score(
     """
     from assay.chat.domains._own import domain_name
     from assay.chat.formats import read_transcripts
+    from assay.chat.formats.unanswered import Unanswered
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
 
@@ -135,6 +136,11 @@ def score(
         scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
         if not scores.answers:
             raise SourceError("has no answers to score", where=str(file), hint=NO_ANSWERS_HINT)
+        unanswered = Unanswered()
+        for transcript in transcripts:
+            unanswered.add(transcript)
+        for sentence in unanswered.notes():
+            note(sentence)
         # Stored before anything else is written: a wrong path must not lose what was scored.
         run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
         if json_out is not None:

@@ -32,15 +32,18 @@ def from_messages(
         role = message["role"]
         text = text_of(message.get("content"), f"{where} messages[{at}]")
         if role == "user":
-            turns.append({"user": text, "tool_calls": []})
+            turns.append({"user": text or "", "tool_calls": []})
         elif role == "assistant":
             turn = _last(turns)
-            if text:
-                turn["assistant"] = text
-            for call in message.get("tool_calls") or ():
-                made = _tool_call(call, f"{where} messages[{at}]")
-                turn["tool_calls"].append(made)
-                calls[str(call.get("id"))] = made
+            made = _calls_of(message)
+            for call in made:
+                turn["tool_calls"].append(_tool_call(call, f"{where} messages[{at}]"))
+                calls[str(call.get("id"))] = turn["tool_calls"][-1]
+            said = text or message.get("refusal")
+            if said:
+                turn["assistant"] = said
+            elif not made:
+                turn.setdefault("assistant", "")
         elif role in ("tool", "function"):
             answered = calls.get(str(message.get("tool_call_id"))) or _by_name(_last(turns), message.get("name"))
             if answered is not None:
@@ -87,6 +90,12 @@ def _last(turns: list[dict[str, Any]]) -> dict[str, Any]:
 def _by_name(turn: dict[str, Any], name: object) -> dict[str, Any] | None:
     """The first call of that name without a result; older messages name the function instead of the call."""
     return next((call for call in turn["tool_calls"] if call["name"] == name and "result" not in call), None)
+
+
+def _calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool calls of a message; an older one has a single function call without an id."""
+    older = message.get("function_call")
+    return [*(message.get("tool_calls") or ()), *([{"function": older}] if older else ())]
 
 
 def _tool_call(call: Mapping[str, Any], where: str) -> dict[str, Any]:
