@@ -131,7 +131,9 @@ def score(
         chosen: list[str | Metric] | None = None if names is None else [*names]
         if judge is not None:
             chosen = [*(names or METRICS.names()), judge.metric()]
-        transcripts = read_transcripts(file, format=form, agent=agent, domain=known_domain, max_bytes=int(max_mb * 1e6))
+        transcripts = read_transcripts(
+            file, format=form, agent=agent, domain=known_domain, max_bytes=int(max_mb * 1e6), notify=note
+        )
         at_once = 1 if judge is None else _JUDGED_AT_ONCE
         scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
         if not scores.answers:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,12 @@ def read_transcripts(
     agent: str | None = None,
     domain: str | None = None,
     max_bytes: int = LARGEST_WHOLE,
+    notify: Callable[[str], object] | None = None,
 ) -> Transcripts:
     """Read the transcripts of a file; `agent` and `domain` are their names if the file does not give them.
 
-    A file of more than `max_bytes` is an error: it may be a device without an end.
+    A file of more than `max_bytes` is an error: it may be a device without an end. `notify` is told if turns of traces are
+    left out because their answers were not recorded.
 
     Example:
         >>> from pathlib import Path
@@ -77,7 +79,7 @@ def read_transcripts(
             found.append(_transcript(record, where, this, agent=agent, number=len(found) + 1))
             places.append(where)
     if spans:
-        found += from_spans(spans, agent=agent)
+        found += from_spans(spans, agent=agent, notify=notify)
     if not found:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
     found = [_in_domain(transcript, domain) for transcript in _numbered(found, places, path)]
