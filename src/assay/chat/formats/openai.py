@@ -26,6 +26,7 @@ def from_messages(
     messages = record if isinstance(record, Sequence) else record["messages"]
     if not is_message_list(messages):
         raise SourceError("messages is not a list of messages with a role", where=where)
+    _refuse_truths(fields, where)
     turns: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
     for at, message in enumerate(messages):
@@ -59,6 +60,16 @@ def from_messages(
         },
         where,
     )
+
+
+def _refuse_truths(fields: Mapping[str, Any], where: str) -> None:
+    for name in ("truth", "truths"):
+        if isinstance(fields.get(name), list):
+            raise SourceError(
+                f"{name}: a message list has one truth, of its last turn, and this is a list",
+                where=where,
+                hint="Give a table of fields, or write 'turns' in place of 'messages', each with its own truth",
+            )
 
 
 def agent_of(fields: Mapping[str, Any], agent: str | None) -> Any:

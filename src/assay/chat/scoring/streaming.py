@@ -25,7 +25,7 @@ from assay.chat.formats.unanswered import Unanswered
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
 from assay.chat.scoring.table import ScoreTable, encode_scores
-from assay.chat.transcript import load_json
+from assay.chat.transcript import Transcript, load_json
 from assay.engines import Engine, FailedItem
 from assay.engines.local import LocalEngine, cores
 from assay.errors import AssayError, SourceError
@@ -323,23 +323,26 @@ def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     failed = 0
     for at, (number, line, repetition) in enumerate(chunk.lines, chunk.first):
         where = f"{settings.path}:{number}"
+        parsed = functools.partial(
+            parse_line,
+            line,
+            where,
+            form=settings.form,
+            agent=settings.agent,
+            number=at + 1,
+            domain=domain,
+            repetition=repetition,
+        )
         try:
-            transcript = parse_line(
-                line,
-                where,
-                form=settings.form,
-                agent=settings.agent,
-                number=at + 1,
-                domain=domain,
-                repetition=repetition,
-            )
+            transcript = parsed(read_truths=False)
+            answers = _answers_of(transcript, evaluators, parsed)
         except SourceError as error:
             if not settings.allow_missing:
                 raise
             found.missing[where] = str(error)
             continue
         found.unanswered.add(transcript)
-        for answer in score_transcript(transcript, evaluators):
+        for answer in answers:
             found.cells.append(
                 (answer.agent, answer.scenario, answer.repetition, answer.passed, encode_scores(answer, names))
             )
@@ -351,3 +354,11 @@ def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
             if settings.texts:
                 found.texts.append(json.dumps(answer.to_json(), ensure_ascii=False))
     return found
+
+
+def _answers_of(transcript: Transcript, evaluators: Evaluators, parsed: Callable[[], Transcript]) -> list[Answer]:
+    try:
+        return score_transcript(transcript, evaluators)
+    except AssayError:
+        parsed()  # raises the error with the line and the field, if it is about a truth
+        raise
