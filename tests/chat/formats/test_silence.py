@@ -69,6 +69,22 @@ def test_a_function_call_of_an_older_message_is_a_tool_call(tmp_path: Path) -> N
     assert [(call.name, call.result) for call in turn.tool_calls or ()] == [("get_price", {"price": 89.9})]
 
 
+def test_calls_and_results_may_be_parts_of_the_content(tmp_path: Path) -> None:
+    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "get_price", "input": {"a": 1}}]}
+    results = [{"type": "tool_result", "tool_use_id": "1", "content": '{"price": 89.9}'}]
+    path = write(
+        tmp_path / "m.jsonl",
+        record("a", called, {"role": "user", "content": results}, SAID),
+        record("b", called, {"role": "user", "content": [*results, {"type": "text", "text": "Well?"}]}, SAID),
+    )
+    one, two = read_transcripts(path, domain="shop")
+    assert [(turn.user, turn.assistant) for turn in one.turns] == [(ASKED["content"], SAID["content"])]
+    assert [(turn.user, turn.assistant) for turn in two.turns] == [(ASKED["content"], None), ("Well?", SAID["content"])]
+    for transcript in (one, two):
+        (call,) = transcript.turns[0].tool_calls or ()
+        assert (call.name, call.arguments, call.result) == ("get_price", {"a": 1}, {"price": 89.9})
+
+
 def test_every_message_of_the_user_has_a_turn(tmp_path: Path) -> None:
     path = write(tmp_path / "m.jsonl", record("s", {"role": "assistant", "content": ""}, ASKED, ASKED, SAID))
     scores = score(read_transcripts(path, domain="shop"))

@@ -1,4 +1,4 @@
-"""OpenAI-style message lists → transcripts."""
+"""OpenAI-style message lists → transcripts; tool calls may also be parts of the content, as Anthropic has them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def from_messages(
     _refuse_truths(fields, where)
     turns: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
-    for at, message in enumerate(messages):
+    apart = [(at, one) for at, message in enumerate(messages) for one in _with_results_apart(message)]
+    for at, message in apart:
         role = message["role"]
         text = text_of(message.get("content"), f"{where} messages[{at}]")
         if role == "user":
@@ -104,9 +105,32 @@ def _by_name(turn: dict[str, Any], name: object) -> dict[str, Any] | None:
 
 
 def _calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tool calls of a message; an older one has a single function call without an id."""
+    """The tool calls of a message: beside its content, as parts of it, or, in an older one, one call without an id."""
     older = message.get("function_call")
-    return [*(message.get("tool_calls") or ()), *([{"function": older}] if older else ())]
+    parts = [
+        {"id": part.get("id"), "function": {"name": part.get("name"), "arguments": part.get("input")}}
+        for part in _parts(message, "tool_use")
+    ]
+    return [*(message.get("tool_calls") or ()), *parts, *([{"function": older}] if older else ())]
+
+
+def _with_results_apart(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The message; results of tools that are parts of a user's message become messages of their own."""
+    results = _parts(message, "tool_result") if message["role"] == "user" else []
+    if not results:
+        return [message]
+    rest = [part for part in message["content"] if part not in results]
+    return [
+        *({"role": "tool", "tool_call_id": one.get("tool_use_id"), "content": one.get("content")} for one in results),
+        *([{**message, "content": rest}] if rest else ()),
+    ]
+
+
+def _parts(message: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return []
+    return [part for part in content if isinstance(part, Mapping) and part.get("type") == kind]
 
 
 def _tool_call(call: Mapping[str, Any], where: str) -> dict[str, Any]:
