@@ -81,7 +81,7 @@ def test_calls_and_results_may_be_parts_of_the_content(tmp_path: Path) -> None:
     assert [(turn.user, turn.assistant) for turn in one.turns] == [(ASKED["content"], SAID["content"])]
     assert [(turn.user, turn.assistant) for turn in two.turns] == [(ASKED["content"], None), ("Well?", SAID["content"])]
     for transcript in (one, two):
-        (call,) = transcript.turns[0].tool_calls or ()
+        (call,) = transcript.turns[0].tool_calls or []
         assert (call.name, call.arguments, call.result) == ("get_price", {"a": 1}, {"price": 89.9})
 
 

@@ -248,7 +248,7 @@ def _contents(message: Mapping[str, Any]) -> list[Any]:
 def _is_hidden(part: Any) -> bool:
     """Whether a part is a text that was not recorded: Pydantic AI then writes only its type."""
     if not isinstance(part, Mapping):
-        return part == _HIDDEN
+        return bool(part == _HIDDEN)
     part = part.get("message_content", part)
     if not isinstance(part, Mapping) or part.get("type", part.get("kind")) != "text":
         return False

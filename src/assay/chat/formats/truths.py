@@ -27,11 +27,11 @@ def check_truths(transcript: Transcript, where: str, *, is_messages: bool, read:
             raise SourceError(error.what, where=where, hint=error.hint) from error
         problem = _problem(turn.truth, domain, read)
         if problem is not None:
-            inside, error = problem
-            hint = error.hint
+            inside, wrong = problem
+            hint = wrong.hint
             if "domain" not in transcript.model_fields_set:
                 hint = f"{hint}. The domain is '{domain.name}', because neither the file nor --domain names another"
-            raise SourceError(f"{dotted((*path, *inside))}: {error.what}", where=where, hint=hint)
+            raise SourceError(f"{dotted((*path, *inside))}: {wrong.what}", where=where, hint=hint)
 
 
 def _problem(truth: Any, domain: Domain, read: bool) -> tuple[Steps, AssayError] | None:
