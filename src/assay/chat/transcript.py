@@ -53,6 +53,7 @@ class Turn(_Model):
 
     user: str | None = None
     assistant: str | None = None
+    """The answer; None if nobody answered, which is scored as an empty answer."""
     truth: Any = None
     """The ground truth in the domain's own shape."""
     tool_calls: list[ToolCall] | None = None
@@ -74,6 +75,11 @@ class Turn(_Model):
     """What is wrong with the history that the model was sent: a call without a result, half of an answer."""
     stored: dict[str, Any] | None = None
     """What is stored about the user after the turn; None if that is unknown."""
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether there is an answer, or a message that needed one."""
+        return self.user is not None or self.assistant is not None
 
 
 class Transcript(_Model):

@@ -10,6 +10,7 @@ import typer
 
 from assay.cli import chat_lists, chat_load, chat_run
 from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine
+from assay.cli._gate import GATE, Require, announce_failures, parsed_gate
 from assay.cli._output import announce_run, check_outputs, note, write_file, write_json
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
@@ -64,6 +65,11 @@ def score(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="OUT", help="Write a summary with the checks that failed.")
     ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit 1 if a trial does not pass (checks).", rich_help_panel=GATE),
+    ] = None,
+    require: Require = None,
     max_mb: Annotated[
         float, typer.Option(min=0, help="Read files of up to this size that are not one transcript per line.")
     ] = 32.0,
@@ -94,6 +100,7 @@ def score(
     """
     from assay.chat.domains._own import domain_name
     from assay.chat.formats import read_transcripts
+    from assay.chat.formats.unanswered import Unanswered
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
 
@@ -102,6 +109,12 @@ def score(
     names = [name.strip() for name in metrics.split(",")] if metrics else None
     known_domain = None if domain is None else domain_name(domain)
     judge = _judge(judge_url, judge_model, samples=judge_samples, cache=judge_cache)
+    gate = None
+    if fail_on or require:
+        from assay.runs.gates import FAIL_TRANSCRIPTS_ON
+
+        used = [*(names or METRICS.names()), *([] if judge is None else [judge.name])]
+        gate = parsed_gate(fail_on, require, conditions=FAIL_TRANSCRIPTS_ON, metrics=used)
     in_shards = engine != "local" or allow_missing
     is_stream = is_streamed(file, form=form, asked=workers is not None or in_shards)
     if in_shards and (judge is not None or not is_stream):
@@ -130,11 +143,18 @@ def score(
         chosen: list[str | Metric] | None = None if names is None else [*names]
         if judge is not None:
             chosen = [*(names or METRICS.names()), judge.metric()]
-        transcripts = read_transcripts(file, format=form, agent=agent, domain=known_domain, max_bytes=int(max_mb * 1e6))
+        transcripts = read_transcripts(
+            file, format=form, agent=agent, domain=known_domain, max_bytes=int(max_mb * 1e6), notify=note
+        )
         at_once = 1 if judge is None else _JUDGED_AT_ONCE
         scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
         if not scores.answers:
             raise SourceError("has no answers to score", where=str(file), hint=NO_ANSWERS_HINT)
+        unanswered = Unanswered()
+        for transcript in transcripts:
+            unanswered.add(transcript)
+        for sentence in unanswered.notes():
+            note(sentence)
         # Stored before anything else is written: a wrong path must not lose what was scored.
         run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
         if json_out is not None:
@@ -149,6 +169,10 @@ def score(
         from assay.report.terminal.chat import conversations
 
         shown_console().print(conversations(scores))
+    failures = [] if gate is None else gate.failures(scores)
+    announce_failures(failures)
+    if failures:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -12,6 +12,7 @@ import typer
 
 from assay.cli._ahead import import_tables, store_ahead
 from assay.cli._engines import ClusterAddress, RunEngine, opened_cluster
+from assay.cli._gate import GATE, Require, announce_failures, parsed_gate
 from assay.cli._output import (
     announce,
     announce_run,
@@ -33,11 +34,10 @@ if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.engines.ray import RayEngine
     from assay.result import Result
-    from assay.runs.gates import RunGate
     from assay.runs.results import ExperimentResult
     from assay.runs.starting import StoreChoice
 
-_WHAT, _WHERE, _PACE, _GATE, _OUTPUT = "What to run", "Model and weather", "Pace", "Gate", "Output"
+_WHAT, _WHERE, _PACE, _OUTPUT = "What to run", "Model and weather", "Pace", "Output"
 _INTERRUPTED = 130
 # Turns that were skipped because an earlier turn failed; only that failure is reported.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
@@ -176,16 +176,10 @@ def run(
         list[str] | None,
         typer.Option(
             help="Exit 1 if a trial fails its checks (checks), a turn ends with an error (errors) or is skipped.",
-            rich_help_panel=_GATE,
+            rich_help_panel=GATE,
         ),
     ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help='Exit 1 unless it holds for each agent: "trials_passed>=0.9", "accuracy.low>=0.8".',
-            rich_help_panel=_GATE,
-        ),
-    ] = None,
+    require: Require = None,
     json_out: Annotated[
         str | None,
         typer.Option(
@@ -222,7 +216,7 @@ def run(
     from assay.chat.running.processes.ahead import started_ahead
 
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
-    gate = _gate(fail_on, require)
+    gate = parsed_gate(fail_on, require)
     check_outputs(html_out, json_out, junit, markdown)
     drawn: list[Callable[[], None]] = []
     with (
@@ -280,19 +274,9 @@ def run(
         try:
             show_result(result, html_out=html_out, json_out=json_out, draw=drawn.pop() if drawn else None)
         finally:
-            for failure in failures:
-                announce(f"assay: gate: {failure}")
+            announce_failures(failures)
         if failures:
             raise typer.Exit(1)
-
-
-def _gate(fail_on: list[str] | None, require: list[str] | None) -> RunGate | None:
-    """What the run must reach; None, and nothing imported, without demands."""
-    if not fail_on and not require:
-        return None
-    from assay.runs.gates import RunGate
-
-    return RunGate.parsed(fail_on or (), require or ())
 
 
 def write_for_ci(result: Result, *, junit: Path | None, markdown: Path | None, suite: str = "") -> None:

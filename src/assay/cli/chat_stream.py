@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.streaming import ScoredChunk
     from assay.runs.recorder import StreamRecorder
 
-NO_ANSWERS_HINT = "A turn needs an 'assistant' side"
+NO_ANSWERS_HINT = "A turn needs a 'user' or an 'assistant' side"
 _LARGE = 8_000_000
 _SECONDS_BETWEEN_NOTES = 5.0
 
@@ -68,8 +68,10 @@ class StreamedFile:
 
     def score(self, recorder: StreamRecorder | None, *, json_out: str | None, store: str | None) -> Scores:
         """Score the file; each answer goes to the store and to the JSON as soon as it is scored."""
+        from assay.chat.formats.unanswered import Unanswered
         from assay.chat.scoring.streaming import score_stream
 
+        unanswered = Unanswered()
         with ExitStack() as stack:
             engine = keeper = None
             if self._engine != "local":
@@ -86,6 +88,7 @@ class StreamedFile:
                     recorder.keep(chunk.answers)
                 if writer is not None:
                     writer.add(chunk.texts)
+                unanswered.merge(chunk.unanswered)
 
             scores = score_stream(
                 self.path,
@@ -109,6 +112,8 @@ class StreamedFile:
                 recorder.finish(scores.table, missing=scores.inputs["transcripts"].get("missing_transcripts"))
             if writer is not None:
                 writer.close(scores)
+            for sentence in unanswered.notes():
+                note(sentence)
             if keeper is not None:
                 keeper.forget()
                 if keeper.reused:

@@ -72,6 +72,7 @@ class ChunksInStore:
 
     def load(self, key: str) -> ScoredChunk:
         """As `ChunkKeeper.load`."""
+        from assay.chat.formats.unanswered import Unanswered
         from assay.chat.scoring.answers import Answer
         from assay.chat.scoring.streaming import ScoredChunk
 
@@ -87,6 +88,7 @@ class ChunksInStore:
                 kept["texts"],
                 kept["transcripts"],
                 kept["missing"],
+                Unanswered(*kept["unanswered"]),
             )
         except (ValueError, KeyError, TypeError, zlib.error) as error:
             self._shards.forget([key])
@@ -100,6 +102,7 @@ class ChunksInStore:
             "texts": found.texts,
             "transcripts": found.transcripts,
             "missing": found.missing,
+            "unanswered": astuple(found.unanswered),
         }
         self._shards.keep(key, zlib.compress(json_text(kept).encode(), 1))
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NOTHING = Estimate(None)
 FAIL_RUN_ON: Final = ("checks", "errors", "skipped")
+FAIL_TRANSCRIPTS_ON: Final = ("checks",)
+"""The same for transcripts from a file: all their turns are scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +33,28 @@ class RunGate:
     """Of each agent: a metric, or `trials_passed`, the share of its trials that pass."""
 
     @classmethod
-    def parsed(cls, fail_on: Iterable[str], require: Iterable[str]) -> RunGate:
-        """From the texts of options; raises UsageError, before anything is played."""
-        gate = cls(
-            tuple(word.strip() for text in fail_on for word in text.split(",")),
-            tuple(Requirement.parse(text) for text in require),
-        )
-        known = (TRIALS_PASSED, *METRICS.names())
+    def parsed(
+        cls,
+        fail_on: Iterable[str],
+        require: Iterable[str],
+        *,
+        conditions: Sequence[str] = FAIL_RUN_ON,
+        metrics: Iterable[str] | None = None,
+    ) -> RunGate:
+        """From the texts of options; raises UsageError, before anything is played.
+
+        `conditions` are those that `fail_on` may name, `metrics` those that are computed, by default all.
+        """
+        words = tuple(word.strip() for text in fail_on for word in text.split(","))
+        for word in words:
+            if word not in conditions:
+                raise UsageError(f"cannot fail on '{word}'", hint=f"Use: {', '.join(conditions)}")
+        gate = cls(words, tuple(Requirement.parse(text) for text in require))
+        known = (TRIALS_PASSED, *(METRICS.names() if metrics is None else metrics))
         for must in gate.requirements:
             if must.metric not in known:
                 raise unknown_name("metric", must.metric, known)
         return gate
-
-    def __post_init__(self) -> None:
-        for word in self.fail_on:
-            if word not in FAIL_RUN_ON:
-                raise UsageError(f"cannot fail on '{word}'", hint=f"Use: {', '.join(FAIL_RUN_ON)}")
 
     def failures(self, scores: Scores) -> list[str]:
         """Why the run does not pass, a sentence for each reason; empty if it does."""

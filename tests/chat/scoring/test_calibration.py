@@ -160,7 +160,7 @@ def test_a_judge_sees_the_stored_truth_when_it_compares_two_answers(tmp_path: Pa
         for agent, text in (("a", GOOD), ("b", BAD))
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    (tmp_path / "labels.jsonl").write_text('{"scenario": "s", "better": "a", "worse": "b"}', encoding="utf-8")
+    (tmp_path / "labels.jsonl").write_text('{"scenario": "s", "better": "a", "worse": "b"}', encoding="utf-8-sig")
     assert assay_command("chat", "score", "t.jsonl", "--store", "r.db", "--name", "x", cwd=tmp_path).returncode == 0
     with server('{"better": "A", "reason": "clear"}') as (url, asked):
         words = ("chat", "calibrate", "x", "--labels", "labels.jsonl", "--store", "r.db")

@@ -150,7 +150,7 @@ def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
 
 def test_a_file_without_answers_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
-    file.write_text('{"agent": "a", "scenario": "s", "turns": [{"user": "Hello?"}]}', "utf-8")
+    file.write_text('{"agent": "a", "scenario": "s", "turns": [{"truth": {}}]}', "utf-8")
     result = CliRunner().invoke(app, ["score", str(file)])
     assert "no answers to score" in str(result.exception)
 

@@ -167,13 +167,18 @@ DOMAINS: Registry[Domain] = Registry("domain", package="assay.chat.domains", att
 
 
 def read_number(value: object, field_name: str) -> float | None:
-    """A number of a ground truth; None if it is missing or NaN. Raises UsageError if it is not a number."""
+    """A number of a ground truth; None if it is missing or NaN. Raises UsageError if it is not a number.
+
+    NaN is how tables of Python write a missing number; a text of that name is none.
+    """
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise UsageError(f"{field_name} is {_kind(value)}, not a number", hint="Give a number, or leave it out")
     try:
         parsed = float(value)
+        if isinstance(value, str) and not math.isfinite(parsed):
+            raise ValueError
     except (ValueError, OverflowError):
         raise UsageError(
             f"{field_name} is {value!r:.60}, not a number", hint="Give a number, or leave it out"

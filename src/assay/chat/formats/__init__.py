@@ -5,9 +5,10 @@ Here the format of a file is recognised; each format has a module of its own tha
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from assay.chat.formats.exported import from_spans
 from assay.chat.formats.openai import from_messages, is_message_list
 from assay.chat.formats.repetitions import Repetitions
+from assay.chat.formats.truths import check_truths
 from assay.chat.transcript import Transcript, Transcripts, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
@@ -35,10 +37,12 @@ def read_transcripts(
     agent: str | None = None,
     domain: str | None = None,
     max_bytes: int = LARGEST_WHOLE,
+    notify: Callable[[str], object] | None = None,
 ) -> Transcripts:
     """Read the transcripts of a file; `agent` and `domain` are their names if the file does not give them.
 
-    A file of more than `max_bytes` is an error: it may be a device without an end.
+    A file of more than `max_bytes` is an error: it may be a device without an end. `notify` is told if turns of traces
+    are left out because their answers were not recorded.
 
     Example:
         >>> from pathlib import Path
@@ -59,7 +63,7 @@ def read_transcripts(
                 where=str(path),
                 hint="Write one transcript per line in a file, or raise the limit with --max-mb",
             )
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
     # ValueError: a zero byte in the path.
     except (OSError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
@@ -74,21 +78,35 @@ def read_transcripts(
         if this == "otel":
             spans.append((where, record))
         else:
-            found.append(_transcript(record, where, this, agent=agent, number=len(found) + 1))
+            found.append(_transcript(record, where, this, agent=agent, number=len(found) + 1, domain=domain))
             places.append(where)
     if spans:
-        found += from_spans(spans, agent=agent)
+        found += from_spans(spans, agent=agent, notify=notify)
     if not found:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
     found = [_in_domain(transcript, domain) for transcript in _numbered(found, places, path)]
     return Transcripts(found, source=str(path), sha256=hashlib.sha256(content).hexdigest())
 
 
-def _transcript(record: Any, where: str, form: str, *, agent: str | None, number: int) -> Transcript:
+def _transcript(
+    record: Any,
+    where: str,
+    form: str,
+    *,
+    agent: str | None,
+    number: int,
+    domain: str | None,
+    read_truths: bool = True,
+) -> Transcript:
     """The transcript of one record; `number` is its position among the file's, which names it if nothing else does."""
-    if form == "assay":
-        return parse(record, where)
-    return from_messages(record, where, agent=agent, scenario=f"conversation {number}")
+    is_messages = form != "assay"
+    if is_messages:
+        found = from_messages(record, where, agent=agent, scenario=f"conversation {number}")
+    else:
+        found = parse(record, where)
+    found = _in_domain(found, domain)
+    check_truths(found, where, is_messages=is_messages, read=read_truths)
+    return found
 
 
 def _numbered(transcripts: list[Transcript], places: list[str], path: Path) -> Iterator[Transcript]:
@@ -129,6 +147,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             number = 0
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 if len(line) > LONGEST_LINE:
                     raise SourceError(
                         f"the line is longer than {LONGEST_LINE // 1_000_000} MB",
@@ -150,8 +170,12 @@ def parse_line(
     number: int,
     domain: str | None = None,
     repetition: int | None = None,
+    read_truths: bool = True,
 ) -> Transcript:
-    """The transcript of one line; `number` counts those of its file from 1, `repetition` those of its scenario."""
+    """The transcript of one line; `number` counts those of its file from 1, `repetition` those of its scenario.
+
+    Without `read_truths`, only the fields of its truths are checked.
+    """
     try:
         record = load_json(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -163,7 +187,7 @@ def parse_line(
         raise SourceError(
             "is a span of a trace among transcripts", where=where, hint="Score traces and transcripts as separate files"
         )
-    found = _in_domain(_transcript(record, where, this, agent=agent, number=number), domain)
+    found = _transcript(record, where, this, agent=agent, number=number, domain=domain, read_truths=read_truths)
     return found if repetition is None else found.model_copy(update={"repetition": repetition})
 
 
@@ -175,7 +199,8 @@ def _records(text: str, path: Path) -> list[tuple[str, Any]]:
         return list(_printed_objects(text, path) if _OPENING.search(text) else json_lines(text, path))
     if isinstance(whole, list) and not is_message_list(whole):
         return [(f"{path}[{at}]", record) for at, record in enumerate(whole)]
-    return [(str(path), whole)]
+    one_line = "\n" not in text.strip()
+    return [(f"{path}:1" if one_line else str(path), whole)]
 
 
 def _printed_objects(text: str, path: Path) -> Iterator[tuple[str, Any]]:

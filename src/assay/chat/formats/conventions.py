@@ -18,6 +18,7 @@ Part = dict[str, Any]
 Attributes = Mapping[str, Any]
 
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+_SILENCE: Mapping[str, Any] = {"role": "model", "parts": []}
 _KINDS = {"LLM": "chat", "TOOL": "execute_tool", "AGENT": "invoke_agent"}
 _SESSIONS = (
     "session.id",
@@ -25,6 +26,8 @@ _SESSIONS = (
     "traceloop.association.properties.session_id",
     "traceloop.association.properties.thread_id",
 )
+# OpenInference writes this in place of a text that it was told to hide.
+_HIDDEN = "__REDACTED__"
 # OpenLIT writes a list of messages as one text.
 _ROLE = re.compile(r"^(user|assistant|system|developer|tool): ", re.MULTILINE)
 
@@ -99,7 +102,8 @@ def _openinference(own: Attributes) -> dict[str, Any]:
 
 def _adk(own: Attributes) -> dict[str, Any]:
     request = parsed(own.get("gcp.vertex.agent.llm_request"))
-    response = parsed(own.get("gcp.vertex.agent.llm_response"))
+    told = parsed(own.get("gcp.vertex.agent.llm_response"))
+    response = told if isinstance(told, Mapping) else {}
     found: dict[str, Any] = {
         "gen_ai.tool.call.arguments": own.get("gcp.vertex.agent.tool_call_args"),
         "gen_ai.tool.call.result": own.get("gcp.vertex.agent.tool_response"),
@@ -108,8 +112,8 @@ def _adk(own: Attributes) -> dict[str, Any]:
     if isinstance(request, Mapping) and (request or response):
         found["gen_ai.operation.name"] = "generate_content"
         found[INPUT] = [_from_gemini(content) for content in _listed(request.get("contents"))]
-        content = response.get("content") if isinstance(response, Mapping) else None
-        found[OUTPUT] = [] if content is None else [_from_gemini(content)]
+        # A model that says nothing may leave out the content.
+        found[OUTPUT] = [_from_gemini(response.get("content") or _SILENCE)] if response else []
     return found
 
 
@@ -185,6 +189,11 @@ def text_in(message: Mapping[str, Any]) -> str | None:
     return "\n".join(part["content"] for part in message["parts"] if part["type"] == "text") or None
 
 
+def is_silent(message: Mapping[str, Any]) -> bool:
+    """Whether a translated message of the assistant has no text, not even one that was not recorded."""
+    return message["role"] == "assistant" and not message["hidden"] and not text_in(message)
+
+
 def _listed(value: Any, *, role: str = "user", divide: bool = True) -> list[Any]:
     """Messages from a list of them, a single one, or a text, which has roles at the beginnings of its lines."""
     if value is None:
@@ -207,8 +216,13 @@ def _if_messages(text: Any) -> Any:
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message in the form of the conventions: a role and parts of the types text, tool_call, tool_call_response."""
-    parts = [made for part in _contents(message) if (made := _part(part)) is not None]
+    """A message in the form of the conventions: a role and parts of the types text, tool_call, tool_call_response.
+
+    It is `hidden` if a text was there and not recorded.
+    """
+    contents = _contents(message)
+    hidden = bool(message.get("hidden")) or any(map(_is_hidden, contents))
+    parts = [made for part in contents if (made := _part(part)) is not None]
     calls = parsed(message.get("tool_calls"))
     if isinstance(calls, Sequence) and not isinstance(calls, str):
         parts += [_call(call) for call in calls]
@@ -217,7 +231,8 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     if role == "tool" and not any(part["type"] == "tool_call_response" for part in parts):
         result = "\n".join(part["content"] for part in parts if part["type"] == "text")
         parts = [_response(answered, result)]
-    return {"role": {"model": "assistant", "human": "user", "ai": "assistant"}.get(role, role), "parts": parts}
+    role = {"model": "assistant", "human": "user", "ai": "assistant"}.get(role, role)
+    return {"role": role, "parts": parts, "hidden": hidden}
 
 
 def _contents(message: Mapping[str, Any]) -> list[Any]:
@@ -230,10 +245,20 @@ def _contents(message: Mapping[str, Any]) -> list[Any]:
     return []
 
 
+def _is_hidden(part: Any) -> bool:
+    """Whether a part is a text that was not recorded: Pydantic AI then writes only its type."""
+    if not isinstance(part, Mapping):
+        return bool(part == _HIDDEN)
+    part = part.get("message_content", part)
+    if not isinstance(part, Mapping) or part.get("type", part.get("kind")) != "text":
+        return False
+    return _HIDDEN in (part.get("content"), part.get("text")) or not part.keys() & {"content", "text"}
+
+
 def _part(part: Any) -> Part | None:
     if isinstance(part, str):
-        return {"type": "text", "content": part} if part else None
-    if not isinstance(part, Mapping):
+        return {"type": "text", "content": part} if part and part != _HIDDEN else None
+    if not isinstance(part, Mapping) or _is_hidden(part):
         return None
     part = part.get("message_content", part)  # OpenInference
     kind = part.get("type", part.get("kind", "text"))

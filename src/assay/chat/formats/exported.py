@@ -5,39 +5,51 @@ What the attributes of a span mean is read by `conventions.py`; here spans becom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assay.chat.formats.conventions import INPUT, OUTPUT, how_to_capture, text_in, translated
+from assay.chat.formats.conventions import INPUT, OUTPUT, how_to_capture, is_silent, text_in, translated
 from assay.chat.formats.otel import Span, call_of, failure_of
 from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import Transcript, parse
 from assay.errors import SourceError
+from assay.plural import counted
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def from_spans(records: Iterable[tuple[str, Any]], *, agent: str | None = None) -> list[Transcript]:
+def from_spans(
+    records: Iterable[tuple[str, Any]], *, agent: str | None = None, notify: Callable[[str], object] | None = None
+) -> list[Transcript]:
     """Transcripts from exported spans: OTLP JSON (`resourceSpans`) or one span per record, as SDKs print them.
 
     A trace is a turn; traces with the same `gen_ai.conversation.id` are one conversation, in the order of their start.
     Tool calls are `execute_tool` spans, or the calls in messages if there are no such spans; texts are the messages of
-    the model's spans, or of the agent's.
+    the model's spans, or of the agent's. A turn whose answer was not recorded is left out; `notify` is told how many.
     """
     records = list(records)
     conversations: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
     traces = _by_trace(records)
+    unrecorded: list[list[Span]] = []
     for trace, spans in traces.items():
         turn = _turn_of(spans)
         if turn is None:
+            unrecorded += [spans] if any(map(_is_call, spans)) else []
             continue
         name = agent or _first(spans, "gen_ai.agent.name") or next((s.service for s in spans if s.service), None)
         key = (str(name or "assistant"), str(_first(spans, "gen_ai.conversation.id") or trace))
         conversations.setdefault(key, []).append((min(span.start_ns for span in spans), turn))
     if records and not conversations:
         raise _without_content([span for spans in traces.values() for span in spans], records[0][0])
+    if unrecorded and notify is not None:
+        turns = len(unrecorded) + sum(map(len, conversations.values()))
+        how = how_to_capture(span for spans in unrecorded for span in spans)
+        notify(
+            f"{len(unrecorded):,} of {counted(turns, 'turn')} left out, because no answer was recorded. "
+            f"Switch on the recording of messages: {how}"
+        )
     return [
         parse(
             {"agent": name, "scenario": conversation, "turns": [turn for _, turn in sorted(turns, key=lambda t: t[0])]},
@@ -57,8 +69,9 @@ def _without_content(spans: Sequence[Span], where: str) -> SourceError:
             hint="Known are the GenAI conventions of OpenTelemetry, OpenInference, Traceloop, ADK and Pydantic AI",
         )
     what = f"{calls} calls of a model" if calls else f"{agents} calls of an agent"
+    texts = "answers" if any(_texts(span, INPUT, "user") for span in spans) else "messages"
     return SourceError(
-        f"has {what} without the messages, so there is nothing to score",
+        f"has {what} without the {texts}, so there is nothing to score",
         where=where,
         hint=f"Switch on the recording of messages and record again: {how_to_capture(spans)}",
     )
@@ -155,20 +168,33 @@ def _first(spans: Sequence[Span], name: str) -> Any:
 
 
 def _turn_of(spans: Sequence[Span]) -> dict[str, Any] | None:
-    """The turn that a trace records; None if it has no text."""
+    """The turn that a trace records; None if it has no text, or if its answer was not recorded."""
     speaking = [span for span in spans if span.is_model_call and _has_text(span)]
     speaking = speaking or [span for span in spans if span.operation == "invoke_agent" and _has_text(span)]
     if not speaking:
         return None
     # The history comes first; the last message of the user in the first request is the question.
     questions = [texts[-1] for span in speaking if (texts := _texts(span, INPUT, "user"))]
-    answers = [text for span in speaking for text in _texts(span, OUTPUT, "assistant")]
+    agents = [span for span in spans if span.operation == "invoke_agent"]
+    answers = [text for span in [*agents, *speaking] for text in _texts(span, OUTPUT, "assistant")]
+    if not answers and not (questions and _is_silent([span for span in spans if span.is_model_call] or speaking)):
+        return None
     return {
         "user": questions[0] if questions else None,
         "assistant": answers[-1] if answers else None,
         "tool_calls": _calls(spans, speaking[-1]),
         "response_time": (max(span.end_ns for span in spans) - min(span.start_ns for span in spans)) / 1e9,
     }
+
+
+def _is_silent(calls: Sequence[Span]) -> bool:
+    """Whether nothing was answered: the last call failed, or it was recorded and has no text."""
+    said = [one for one in calls[-1].attributes[OUTPUT] if one["role"] == "assistant"]
+    return bool(calls[-1].failed) or (bool(said) and all(map(is_silent, said)))
+
+
+def _is_call(span: Span) -> bool:
+    return span.is_model_call or span.operation == "invoke_agent"
 
 
 def _has_text(span: Span) -> bool:

@@ -1,4 +1,4 @@
-"""OpenAI-style message lists → transcripts."""
+"""OpenAI-style message lists → transcripts; tool calls may also be parts of the content, as Anthropic has them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,26 @@ def from_messages(
     messages = record if isinstance(record, Sequence) else record["messages"]
     if not is_message_list(messages):
         raise SourceError("messages is not a list of messages with a role", where=where)
+    _refuse_truths(fields, where)
     turns: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
-    for at, message in enumerate(messages):
+    apart = [(at, one) for at, message in enumerate(messages) for one in _with_results_apart(message)]
+    for at, message in apart:
         role = message["role"]
         text = text_of(message.get("content"), f"{where} messages[{at}]")
         if role == "user":
-            turns.append({"user": text, "tool_calls": []})
+            turns.append({"user": text or "", "tool_calls": []})
         elif role == "assistant":
             turn = _last(turns)
-            if text:
-                turn["assistant"] = text
-            for call in message.get("tool_calls") or ():
-                made = _tool_call(call, f"{where} messages[{at}]")
-                turn["tool_calls"].append(made)
-                calls[str(call.get("id"))] = made
+            made = _calls_of(message)
+            for call in made:
+                turn["tool_calls"].append(_tool_call(call, f"{where} messages[{at}]"))
+                calls[str(call.get("id"))] = turn["tool_calls"][-1]
+            said = text or message.get("refusal")
+            if said:
+                turn["assistant"] = said
+            elif not made:
+                turn.setdefault("assistant", "")
         elif role in ("tool", "function"):
             answered = calls.get(str(message.get("tool_call_id"))) or _by_name(_last(turns), message.get("name"))
             if answered is not None:
@@ -56,6 +61,16 @@ def from_messages(
         },
         where,
     )
+
+
+def _refuse_truths(fields: Mapping[str, Any], where: str) -> None:
+    for name in ("truth", "truths"):
+        if isinstance(fields.get(name), list):
+            raise SourceError(
+                f"{name}: a message list has one truth, of its last turn, and this is a list",
+                where=where,
+                hint="Give a table of fields, or write 'turns' in place of 'messages', each with its own truth",
+            )
 
 
 def agent_of(fields: Mapping[str, Any], agent: str | None) -> Any:
@@ -87,6 +102,35 @@ def _last(turns: list[dict[str, Any]]) -> dict[str, Any]:
 def _by_name(turn: dict[str, Any], name: object) -> dict[str, Any] | None:
     """The first call of that name without a result; older messages name the function instead of the call."""
     return next((call for call in turn["tool_calls"] if call["name"] == name and "result" not in call), None)
+
+
+def _calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool calls of a message: beside its content, as parts of it, or, in an older one, one call without an id."""
+    older = message.get("function_call")
+    parts = [
+        {"id": part.get("id"), "function": {"name": part.get("name"), "arguments": part.get("input")}}
+        for part in _parts(message, "tool_use")
+    ]
+    return [*(message.get("tool_calls") or ()), *parts, *([{"function": older}] if older else ())]
+
+
+def _with_results_apart(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The message; results of tools that are parts of a user's message become messages of their own."""
+    results = _parts(message, "tool_result") if message["role"] == "user" else []
+    if not results:
+        return [message]
+    rest = [part for part in message["content"] if part not in results]
+    return [
+        *({"role": "tool", "tool_call_id": one.get("tool_use_id"), "content": one.get("content")} for one in results),
+        *([{**message, "content": rest}] if rest else ()),
+    ]
+
+
+def _parts(message: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return []
+    return [part for part in content if isinstance(part, Mapping) and part.get("type") == kind]
 
 
 def _tool_call(call: Mapping[str, Any], where: str) -> dict[str, Any]:

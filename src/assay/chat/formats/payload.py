@@ -33,6 +33,11 @@ def text_of(content: Any, where: str) -> str | None:
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        parts = [part if isinstance(part, str) else part.get("text") or part.get("content") for part in content]
-        return "\n".join(part for part in parts if isinstance(part, str)) or None
+        return "\n".join(part for part in map(_text_in, content) if isinstance(part, str)) or None
     raise SourceError(f"content is of type {type(content).__name__}, not a text", where=where)
+
+
+def _text_in(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    return part.get("text") or part.get("content") or part.get("refusal")

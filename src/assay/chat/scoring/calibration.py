@@ -133,7 +133,7 @@ class Calibration:
 def read_labels(path: Path, scores: Scores) -> tuple[list[Label], list[LabelledPair]]:
     """Labels of answers and of pairs in a JSONL file; what the run does not have is an error with the nearest name."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=str(path)) from error
     labels: list[Label] = []

@@ -171,6 +171,9 @@ def _calls(turn: Turn, context: ScoringContext) -> Iterator[FailedCheck]:
 
 
 def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> Iterator[FailedCheck]:
+    if not (turn.assistant or "").strip():
+        yield FailedCheck("gives an answer", "the answer is empty")
+        return
     accuracy, completion = entries.get("accuracy"), entries.get("task_completion")
     for line in accuracy.evidence if accuracy is not None else ():
         if _is_wrong(line):

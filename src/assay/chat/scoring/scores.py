@@ -297,8 +297,7 @@ def score_transcript(transcript: Transcript, evaluators: Evaluators) -> list[Ans
 
 def _scored(job: tuple[Transcript, ChatbotEvaluator]) -> list[Answer]:
     transcript, evaluator = job
-    answered = (at for at, turn in enumerate(transcript.turns) if turn.assistant is not None)
-    return [answer_of(transcript, at, evaluator) for at in answered]
+    return [answer_of(transcript, at, evaluator) for at, turn in enumerate(transcript.turns) if turn.is_scored]
 
 
 def _without_keys(transcript: Transcript) -> Transcript:

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,10 +21,11 @@ from assay.chat.domains._own import domain_name
 from assay.chat.evaluator import uncollected
 from assay.chat.formats import numbered_lines, parse_line
 from assay.chat.formats.repetitions import Repetitions
+from assay.chat.formats.unanswered import Unanswered
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
 from assay.chat.scoring.table import ScoreTable, encode_scores
-from assay.chat.transcript import load_json
+from assay.chat.transcript import Transcript, load_json
 from assay.engines import Engine, FailedItem
 from assay.engines.local import LocalEngine, cores
 from assay.errors import AssayError, SourceError
@@ -92,6 +93,7 @@ class ScoredChunk:
     transcripts: int = 0
     missing: dict[str, str] = field(default_factory=dict)
     """Transcripts that could not be read, by file and line, and why."""
+    unanswered: Unanswered = field(default_factory=Unanswered)
 
 
 class ChunkKeeper(Protocol):
@@ -292,6 +294,8 @@ def _is_whole(found: ScoredChunk, settings: _Settings, sent: _SentChunk, metrics
         and found.transcripts == sent.transcripts
         and len(found.missing) <= (sent.transcripts if settings.allow_missing else 0)
         and all(type(where) is type(why) is str for where, why in found.missing.items())
+        and type(found.unanswered) is Unanswered
+        and all(type(count) is int for count in astuple(found.unanswered))
         and all(type(answer) is Answer for answer in found.answers)
         and len(found.texts) == (len(found.cells) if settings.texts else 0)
         and all(type(text) is str for text in found.texts)
@@ -319,22 +323,26 @@ def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     failed = 0
     for at, (number, line, repetition) in enumerate(chunk.lines, chunk.first):
         where = f"{settings.path}:{number}"
+        parsed = functools.partial(
+            parse_line,
+            line,
+            where,
+            form=settings.form,
+            agent=settings.agent,
+            number=at + 1,
+            domain=domain,
+            repetition=repetition,
+        )
         try:
-            transcript = parse_line(
-                line,
-                where,
-                form=settings.form,
-                agent=settings.agent,
-                number=at + 1,
-                domain=domain,
-                repetition=repetition,
-            )
+            transcript = parsed(read_truths=False)
+            answers = _answers_of(transcript, evaluators, parsed)
         except SourceError as error:
             if not settings.allow_missing:
                 raise
             found.missing[where] = str(error)
             continue
-        for answer in score_transcript(transcript, evaluators):
+        found.unanswered.add(transcript)
+        for answer in answers:
             found.cells.append(
                 (answer.agent, answer.scenario, answer.repetition, answer.passed, encode_scores(answer, names))
             )
@@ -346,3 +354,11 @@ def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
             if settings.texts:
                 found.texts.append(json.dumps(answer.to_json(), ensure_ascii=False))
     return found
+
+
+def _answers_of(transcript: Transcript, evaluators: Evaluators, parsed: Callable[[], Transcript]) -> list[Answer]:
+    try:
+        return score_transcript(transcript, evaluators)
+    except AssayError:
+        parsed()  # raises the error with the line and the field, if it is about a truth
+        raise

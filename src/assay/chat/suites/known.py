@@ -6,10 +6,11 @@ A misspelt name would otherwise be ignored, and whatever the agents do would pas
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.domains import DOMAINS, Domain
+from assay.chat.domains._truths import field_problem
 from assay.chat.reading.language_files import read_toml
 from assay.chat.yamlfile import Steps, refusal, refused
 from assay.errors import AssayError, unknown_name
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from assay.chat.reading.text import Reader
     from assay.chat.suites.fields import ExpectedCall
     from assay.chat.suites.scenario import Suite
-    from assay.errors import UsageError
 
 
 # A hint lists the fields of a truth if there are no more than these.
@@ -97,9 +97,9 @@ class _Names:
         """Fields that the domain does not know, values that it cannot read, states without a word for them, and truths
         by which no answer is wrong, unless the subject alone is given and the answer `is_checked` in another way.
         """
-        unknown = list(_unknown_fields(data, self._domain, at))
-        yield from (refused(error, at=path) for path, error in unknown[:1])
-        if unknown:
+        problem = field_problem(data, self._domain)
+        if problem is not None:
+            yield refused(problem[1], at=(*at, *problem[0]))
             return
         try:
             read = self._domain.read_truth(data)
@@ -148,19 +148,3 @@ def _truth_to_write(domain: Domain) -> str:
     return (
         f"such as {', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= _FEW_FIELDS else "in the domain's form"
     )
-
-
-def _unknown_fields(data: Any, domain: Domain, at: Steps) -> Iterator[tuple[Steps, UsageError]]:
-    """Names of fields, at any depth, that the domain does not know; the path is that of the field."""
-    if not domain.truth_fields:
-        return
-    if isinstance(data, Mapping):
-        by_name = at[-1] in domain.truth_tables and all(isinstance(value, Mapping) for value in data.values())
-        for name, value in data.items():
-            if not by_name and str(name) not in domain.truth_fields:
-                yield (*at, str(name)), unknown_name("field of a truth", str(name), domain.truth_fields)
-            else:
-                yield from _unknown_fields(value, domain, (*at, str(name)))
-    elif isinstance(data, Sequence) and not isinstance(data, str):
-        for place, item in enumerate(data):
-            yield from _unknown_fields(item, domain, (*at, place))
