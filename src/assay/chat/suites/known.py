@@ -6,7 +6,7 @@ A misspelt name would otherwise be ignored, and whatever the agents do would pas
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.domains import DOMAINS, Domain

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 # Periods are at least this long: year, Jahr, mois.
 _SHORTEST_PERIOD = 4
 
-Compared = list[tuple[FigureClaim, list[Fact]]]
+_Compared = list[tuple[FigureClaim, list[Fact]]]
 
 
-def of_product(context: ScoringContext, found: Compared) -> Compared:
+def of_product(context: ScoringContext, found: _Compared) -> _Compared:
     """The figures that are of the product; `found` are those that the truth could check, with its facts."""
     if not found:
         return found
@@ -47,7 +47,7 @@ def _is_price(context: ScoringContext, claim: FigureClaim) -> bool:
     return context.kind(claim.what).family is not None
 
 
-def _without_rates(context: ScoringContext, found: Compared) -> Compared:
+def _without_rates(context: ScoringContext, found: _Compared) -> _Compared:
     """Figures without prices of a measure or a period beside a plain one: '7.49 USD (9.99 USD per litre)'.
 
     If there is no plain one, the product is sold so, and the first counts, or that of the period asked for. A price of
@@ -81,7 +81,7 @@ def _is_of_period_asked(context: ScoringContext, rate: FigureClaim) -> bool:
     return any(word.startswith(period) for word in after for period in asked)
 
 
-def _without_repeated(context: ScoringContext, found: Compared) -> Compared:
+def _without_repeated(context: ScoringContext, found: _Compared) -> _Compared:
     """Figures without those of the user's that an answer with one of its own refers to: 'send us the $349 offer'.
 
     "It's €79" claims the price, whoever named it first.
@@ -108,7 +108,7 @@ def _is_predicate(context: ScoringContext, index: int) -> bool:
     return at < 0 or tokens[at].text in reader.copulas or tokens[at].text in reader.anaphors
 
 
-def _without_elsewhere(context: ScoringContext, found: Compared) -> Compared:
+def _without_elsewhere(context: ScoringContext, found: _Compared) -> _Compared:
     """Figures without those of other shops, beside one of this one: 'you'll find it elsewhere for €95'."""
     response = context.response
     if "elsewhere" not in response.lists or len(found) < 2:
@@ -119,7 +119,7 @@ def _without_elsewhere(context: ScoringContext, found: Compared) -> Compared:
     return own if any(_is_price(context, claim) for claim, _ in own) else found
 
 
-def _without_others(context: ScoringContext, found: Compared) -> Compared:
+def _without_others(context: ScoringContext, found: _Compared) -> _Compared:
     """Figures without those of something else, beside one of the product, or if no price is asked for."""
     response = context.response
     of_truth = [place for place in context.subjects.mentions(response) if context.subjects.is_true_name([place.name])]
