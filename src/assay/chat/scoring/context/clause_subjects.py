@@ -219,6 +219,8 @@ def _clause_before(context: ScoringContext, index: int, reach: int) -> Sequence[
         index -= 1  # "bulbs not included (€8.50)", "bulb: £6"
     ends = reader.clause_ends(response)
     at = bisect_left(ends, index) - 1
+    if at > 0 and response.tokens[ends[at]].text == "," and response.tokens[ends[at] + 1].text in reader.copulas:
+        at -= 2  # "CarePlus, our optional cover, is €19"
     start = max(response.sentence(index)[0], index - reach, ends[at] + 1 if at >= 0 else 0)
     joins = [n for n in range(start, index) if response.tokens[n].text in reader.and_words]
     return response.tokens[joins[-1] + 1 if joins else start : index]
