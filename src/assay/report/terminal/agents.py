@@ -22,7 +22,7 @@ from assay.compare.decision import decision_of
 from assay.compare.overall import Overall, ScenarioTable
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.standing import WeightRange
-from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
+from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED, TURNS_ANSWERED
 from assay.plural import counted
 from assay.report.experience import MeasuredExperience, value_words
 from assay.report.facts import (
@@ -157,6 +157,8 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
         shown.add_row(str(rank), *named, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
     weight = DEFAULT_WEIGHTS.criteria[TRIALS_PASSED]
     title = f"Overall · weight of trials passed {weight:g}, like a group of metrics; of each metric 1"
+    if any(one.name == TURNS_ANSWERED for one in found.means.criteria):
+        title = f"Overall · weight of trials passed and of turns answered {weight:g}, of each metric 1"
     return Group(_title(title), shown, *_standing_words(found), *_without(found))
 
 
