@@ -126,10 +126,12 @@ def test_an_endpoint_that_is_dead_or_refuses_the_key_stops_the_run_at_once(folde
             threading.Thread(target=server.serve_forever, daemon=True).start()
         else:
             server.server_close()  # nobody listens
-        options = ("--suite", "suite.yaml", "--agents", f"bot={address}", "--no-experience", "--no-store")
+        options = ("--suite", "suite.yaml", "--agents", f"bot={address}", "--no-experience", "--store", "refused.db")
         done = assay("chat", "run", *options)
         if status is not None:
             server.shutdown()
     assert done.returncode == 2
     assert "the endpoint of 'bot' cannot be used" in done.stderr
+    # Nothing was played, so that there is nothing to continue.
+    assert "no runs" in assay("runs", "list", "--store", "refused.db").stderr
     assert len(asked) == (0 if status is None else 1)

@@ -48,7 +48,8 @@ async def play_stored(
     *,
     is_new: bool = False,
 ) -> ExperimentResult:
-    """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished.
+    """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished, unless it is
+    new and could not even begin: then it is not kept.
 
     `begun` is called with its id once the store has it, and `meanwhile` with the result while the store completes it.
     """
@@ -76,8 +77,11 @@ async def play_stored(
             ) from None
         except Exception:
             with suppress(AssayError):  # what failed first is reported
-                recorder.flush()
-                _keep_spent(store, run, experiment, playing)
+                if is_new and not recorder.has_played:
+                    recorder.discard()
+                else:
+                    recorder.flush()
+                    _keep_spent(store, run, experiment, playing)
             raise
         run = _keep_spent(store, run, experiment, playing)
         if ended.streamed_times:

@@ -92,6 +92,9 @@ class StoreProcess:
     def finish(self, run_id: str, tallies: StoredTallies = MappingProxyType({}), summary: Any = None) -> None:
         self._call("finish", run_id, _encoded(tallies), summary)
 
+    def delete(self, ref: str) -> str:
+        return str(self._call("delete", ref))
+
     @contextmanager
     def locked(self, run_id: str) -> Iterator[None]:
         self._call("lock", run_id)
