@@ -186,6 +186,7 @@ async def start_run(
         'I cannot say.'
 
     """
+    experiment.check_playable()
     async with Playing(experiment, cluster, ahead) as playing:
         if not measure_experience:
             await playing.prepare()

@@ -116,7 +116,8 @@ class Runner:
         """Play every trial that is not `done`. Cancelling it stops cleanly: finished turns are kept."""
         report = progress or (lambda state: None)
         trials = plan(list(self.hosts), self.suite, repeat=self.repeat, seed=self.seed)
-        state = Progress(len(trials), sum(trial.key in done for trial in trials))
+        before = sum(trial.key in done for trial in trials)
+        state = Progress(len(trials), before, before=before)
         report(state)
         to_do = [trial for trial in trials if trial.key not in done]
         # One after the other, before anything is timed: importing a framework keeps a core busy for seconds.

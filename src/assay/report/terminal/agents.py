@@ -35,6 +35,7 @@ from assay.report.facts import (
     time_facts,
     trial_counts,
 )
+from assay.report.failures import is_unplayed, unplayed_words
 from assay.report.growth import HEADER, growth_rows
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
@@ -85,6 +86,11 @@ class _SideBySide:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         scores, width = self.scores, options.max_width
+        if is_unplayed(scores):
+            yield _lead(scores, self.suite)
+            yield ""
+            yield from (_text(words) for words in unplayed_words(scores))
+            return
         by_scenario = ScenarioTable.of(scores, self.loads)
         parts = [
             _lead(scores, self.suite),
