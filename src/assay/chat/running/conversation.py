@@ -148,7 +148,8 @@ class PlayedTurn:
     infrastructure_failure: bool = False
     """Whether neither the agent nor a fault of the scenario caused its failure: then it may be retried."""
     endpoint_failure: bool = False
-    """Whether an endpoint could not be reached or refused the key: before anything is measured, this stops a run."""
+    """Whether an endpoint could not be reached, refused the key or has another address: before anything is measured,
+    this stops a run."""
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -257,7 +258,7 @@ async def play(
             known,
             redacted(whole_text(message)) if user is not None else "",
             infrastructure,
-            endpoint_failure=error is not None and is_endpoint_failure(error),
+            endpoint_failure=error is not None and is_endpoint_failure(error, is_first=at == 0),
         )
         if error is not None and not (has_quirks or job.is_disturbed):
             return

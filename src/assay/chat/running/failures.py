@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assay.errors import AssayError, UsageError
+from assay.errors import AssayError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from assay.chat.world.situation import Situation
@@ -35,7 +35,11 @@ _INFRASTRUCTURE_ERRORS = frozenset(
 _ENDPOINT_ERRORS = frozenset(
     {"APIConnectionError", "AuthenticationError", "ConnectError", "ConnectionRefusedError", "PermissionDeniedError"}
 )
-_REFUSED_KEY = re.compile(r"\bstatus 40[13]\b")
+# Statuses of a key that is not taken, and of a path that is not there or cannot be asked.
+_REFUSED_KEY, _NOT_THERE = (401, 403), (404, 405)
+_ANSWERED = re.compile(r"\banswered with status (\d{3})\b")
+_PAGE = "not valid JSON: <"
+_OURS = f"{SourceError.__name__}: "
 
 
 def is_infrastructure_failure(error: BaseException, situation: Situation) -> bool:
@@ -45,21 +49,37 @@ def is_infrastructure_failure(error: BaseException, situation: Situation) -> boo
     return any(type(link).__name__ in _INFRASTRUCTURE_ERRORS for link in _chain(error))
 
 
-def is_endpoint_failure(error: BaseException) -> bool:
-    """Whether an endpoint could not be reached, or answered that the key is wrong."""
-    return any(
-        type(link).__name__ in _ENDPOINT_ERRORS
-        or getattr(link, "status_code", None) in (401, 403)
-        or (isinstance(link, AssayError) and _REFUSED_KEY.search(str(link)) is not None)
-        for link in _chain(error)
-    )
+def is_endpoint_failure(error: BaseException, *, is_first: bool = True) -> bool:
+    """Whether an endpoint could not be reached, refused the key, or is at another address.
+
+    In the first turn nothing but the model is asked: later, what is not there may be what a tool has asked for.
+    """
+    for link in _chain(error):
+        if type(link).__name__ in _ENDPOINT_ERRORS:
+            return True
+        status = getattr(link, "status_code", None)
+        if isinstance(link, AssayError):
+            answered = _ANSWERED.search(link.what)
+            status = int(answered[1]) if answered else None
+            if is_first and _PAGE in link.what:
+                return True
+            if is_first and status is not None and 300 <= status < 400:
+                return True
+        if status in _REFUSED_KEY or (is_first and status in _NOT_THERE):
+            return True
+    return False
 
 
 def unusable_endpoint(agent: str, reason: str) -> UsageError:
     """The error that stops a run or a load test before anything is measured."""
+    check = "its address and its key"
+    if _PAGE in reason:
+        check = "its address, where a web page answers and no API"
+    elif re.search(r"\b(404|405|30[1278])\b", reason):
+        check = "the path of its address, and the model that it is asked for"
     return UsageError(
-        f"the endpoint of '{agent}' cannot be used: {reason}",
-        hint="Check its address and its key; nothing was played",
+        f"the endpoint of '{agent}' cannot be used: {reason.removeprefix(_OURS)}",
+        hint=f"Check {check}; nothing was played",
     )
 
 
