@@ -8,7 +8,7 @@ import pytest
 from tests.report.agent_scores import METRIC, answer, scored
 
 from assay.chat.load.results import AgentLoad, LoadStep
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, Status
 from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.scores import Scores
@@ -68,7 +68,7 @@ def test_an_agent_that_fails_does_not_tie_with_one_that_answers() -> None:
     def turns(agent: str, at: int) -> list[Answer]:
         first = answer(agent, f"s{at}", False, score=0.5)
         if agent == "calm" or not at:
-            status = "scored" if agent == "calm" else "failed"
+            status: Status = "scored" if agent == "calm" else "failed"
             return [first, answer(agent, f"s{at}", False, turn=1, status=status, score=0.5)]
         return [
             answer(agent, f"s{at}", False, status="failed", reason="status 401"),

@@ -35,7 +35,7 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
     assert max(map(cell_len, lines)) <= 80
     text = "\n".join(lines)
     # No number is cut: what is too long is a name.
-    assert not re.search(r"[\d.\[]…", text.replace("-…", "").replace("alert(1…", ""))
+    assert not re.search(r"(?<!alert\()(?<!markup)[\d.\[]…", text.replace("-…", ""))
     assert all(line.isprintable() for line in lines)
     for title in ("Overall", "Metrics", "Where the time goes", "Faults survived", "Repetitions"):
         assert any(line.startswith(title) for line in lines)

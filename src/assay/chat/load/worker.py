@@ -259,7 +259,7 @@ class _Step:
 
 def _is_answered(step: Mapping[str, Any]) -> bool:
     """Whether any turn of a step was answered with a text."""
-    return len(step["walls"]) > step["errors"].get(EMPTY_ANSWER, 0)
+    return bool(len(step["walls"]) > step["errors"].get(EMPTY_ANSWER, 0))
 
 
 def _unanswered(warm: Mapping[str, Any]) -> str:
