@@ -106,9 +106,9 @@ def test_a_figure_is_followed_over_the_runs_of_a_name(folder: Path) -> None:
     assert "Did you mean 'pass_rate'" in assay("runs", "trend", "nightly", "--metric", "pass_rat").stderr
 
 
-@pytest.mark.parametrize("status", [None, 401])
+@pytest.mark.parametrize("status", [None, 401, 404, 200])
 @pytest.mark.slow
-def test_an_endpoint_that_is_dead_or_refuses_the_key_stops_the_run_at_once(folder: Path, status: int | None) -> None:
+def test_an_endpoint_that_cannot_be_used_stops_the_run_at_once(folder: Path, status: int | None) -> None:
     asked: list[str] = []
 
     class Refusing(BaseHTTPRequestHandler):
@@ -116,6 +116,7 @@ def test_an_endpoint_that_is_dead_or_refuses_the_key_stops_the_run_at_once(folde
             asked.append(self.path)
             self.send_response(status or 500)
             self.end_headers()
+            self.wfile.write(b"<html>It works!</html>")
 
         def log_message(self, *given: object) -> None:
             """Nothing is printed."""
@@ -126,10 +127,17 @@ def test_an_endpoint_that_is_dead_or_refuses_the_key_stops_the_run_at_once(folde
             threading.Thread(target=server.serve_forever, daemon=True).start()
         else:
             server.server_close()  # nobody listens
-        options = ("--suite", "suite.yaml", "--agents", f"bot={address}", "--no-experience", "--no-store")
+        options = ("--suite", "suite.yaml", "--agents", f"bot={address}", "--no-experience", "--store", "refused.db")
         done = assay("chat", "run", *options)
         if status is not None:
             server.shutdown()
     assert done.returncode == 2
     assert "the endpoint of 'bot' cannot be used" in done.stderr
+    hints = {
+        404: f"It was sent to {address}/chat/completions for the model 'none', because no `model` is named for it",
+        200: "where a web page answers and no API",
+    }
+    assert hints.get(status or 0, "Check its address and its key") in done.stderr
+    # Nothing was played, so that there is nothing to continue.
+    assert "no runs" in assay("runs", "list", "--store", "refused.db").stderr
     assert len(asked) == (0 if status is None else 1)

@@ -1,4 +1,4 @@
-"""Agents for load tests: one that keeps sessions apart, one that mixes them up, and one that fails now and then."""
+"""Agents for load tests: they keep sessions apart, mix them up, fail now and then, or fail always."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ async def failing(message: str) -> str:
     if "weather" in message:
         raise KeyError("no weather")
     return "Hello!"
+
+
+async def hopeless(message: str) -> str:
+    """Cannot answer anything."""
+    raise RuntimeError("nobody is here")

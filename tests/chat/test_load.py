@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.command import assay_command
 
 from assay.chat.load.canaries import RECALL, Canaries, canaries_in
 from assay.chat.load.plan import LoadPlan, PlannedStep
-from assay.chat.load.results import AgentLoad, LoadStep, figure_of
+from assay.chat.load.results import EMPTY_ANSWER, AgentLoad, LoadStep, figure_of
 from assay.compare import compare, side_of
 from assay.errors import UsageError
+from assay.report.load_words import isolation_words, knee_words, leak_words
+from assay.report.terminal.load import tables
 from assay.runs import load as load_run
 from assay.runs import record
 from assay.runs.load_tests import LoadResult, load_test
@@ -131,6 +135,68 @@ def test_a_leak_is_the_slope_over_rounds_without_the_first() -> None:
     assert leak.low is not None
     assert leak.low > 0
     assert AgentLoad("a", [], closes=True, rounds=rounds[:2]).leak is None
+
+
+def test_what_was_never_answered_is_not_measured() -> None:
+    # 50 turns were asked and none was answered: no throughput, and no statement about isolation, knee or leak.
+    dead = [replace(step(users, seconds=1.0, walls=[]), asked=0, recalled=0) for users in (1, 2)]
+    load = AgentLoad("dead", dead, closes=True, rounds=[(10 * at, 2**20, 100) for at in range(8)])
+    assert [figure_of(one, "breaches") for one in dead] == [None, None]
+    for words in (isolation_words(load), knee_words(load), leak_words(load)):
+        assert words.startswith("–")
+    result = LoadResult(loads=[load], plan=LoadPlan(users=(1, 2)), specs=[{"name": "dead"}])
+    assert result.to_json()["load"]["dead"]["breaches"] is None
+    # A word of another session in a request to the model is a breach, answered or not.
+    assert figure_of(step(2, seconds=1.0, walls=[], breaches=1), "breaches") == 1.0
+
+
+def test_a_text_that_is_always_empty_is_no_answer() -> None:
+    silent = replace(step(1, seconds=1.0, walls=[1.0] * 4), errors={EMPTY_ANSWER: 4})
+    assert figure_of(silent, "breaches") is None
+    assert AgentLoad("silent", [silent]).answered == []
+
+
+def test_the_knee_is_looked_for_where_turns_were_answered() -> None:
+    steps = [step(users, seconds=1.0, walls=walls) for users, walls in ((1, [9.0]), (5, [9.0] * 5), (9, []))]
+    assert knee_words(AgentLoad("a", steps)) == "not reached with 5 users"
+    assert knee_words(AgentLoad("a", steps[::2])).startswith("–")
+
+
+def test_one_user_is_a_user_and_an_error_is_named_once() -> None:
+    alone = replace(
+        step(1, seconds=1.0, walls=[9.0]),
+        errors={"KeyError": 2, EMPTY_ANSWER: 1},
+        examples={"KeyError": "KeyError: 'city'", EMPTY_ANSWER: "no text for: Hello!"},
+    )
+    result = LoadResult(loads=[AgentLoad("a", [alone])], plan=LoadPlan(users=(1,)), specs=[{"name": "a"}])
+    with Console(width=120) as console, console.capture() as capture:
+        console.print(tables(result))
+    shown = capture.get()
+    assert "1 users" not in shown
+    assert "a, 1 user: 2 × KeyError: 'city'" in shown
+    assert "a, 1 user: 1 × empty answer: no text for: Hello!" in shown
+
+
+def test_a_load_test_of_an_endpoint_that_is_not_there_stops_at_once(tmp_path: Path) -> None:
+    done = assay_command(
+        "chat", "load", "--agents", "d=http://127.0.0.1:9/v1", "--users", "1,2", "--store", tmp_path / "runs.db",
+        "--require", "breaches==0",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "the endpoint of 'd' cannot be used" in done.stderr
+    assert "1 user at once" not in done.stderr
+    assert not (tmp_path / "runs.db").exists()
+
+
+@pytest.mark.slow
+def test_an_agent_that_answers_nothing_is_not_measured_and_fails_the_command() -> None:
+    words = ("chat", "load", "--agents", "hopeless=load_agents:hopeless", "--users", "1", "--no-store")
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    done = assay_command(*words, environment={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 1
+    shown = " ".join(done.stdout.split())
+    assert "none of the first 5 conversations was answered: RuntimeError: nobody is here" in shown
+    assert "kept" not in done.stdout
 
 
 # --- agents in processes of their own -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from tests.report.agent_scores import METRIC, answer, scored
 
 from assay.chat.load.results import AgentLoad, LoadStep
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, Status
 from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.scores import Scores
@@ -61,6 +61,37 @@ def test_a_lead_that_chance_explains_says_how_many_scenarios_would_decide() -> N
     assert "nothing separates it from b" in leader_words(one)
     assert "such scenarios would decide" in needed_words(one)
     assert given_up_words(one) == ""
+
+
+def test_an_agent_that_fails_does_not_tie_with_one_that_answers() -> None:
+    # No trial passes. "late" answers one turn as "calm" answers all, and ends with an error in every scenario.
+    def turns(agent: str, at: int) -> list[Answer]:
+        first = answer(agent, f"s{at}", False, score=0.5)
+        if agent == "calm" or not at:
+            status: Status = "scored" if agent == "calm" else "failed"
+            return [first, answer(agent, f"s{at}", False, turn=1, status=status, score=0.5)]
+        return [
+            answer(agent, f"s{at}", False, status="failed", reason="status 401"),
+            answer(agent, f"s{at}", False, turn=1, status="skipped", reason="turn 1 failed"),
+        ]
+
+    found = decided(scored(*(one for agent in ("late", "calm") for at in range(8) for one in turns(agent, at))))
+    for one in found.answers:
+        assert (one.leaders, one.sureness) == (("calm",), "sure")
+        assert [name for name, _ in one.made_by] == ["turns_answered"]
+    # Users: trials passed and turns answered weigh 5, accuracy 3. late answers 1 of 2 turns of one scenario of eight.
+    assert users(found).lead == pytest.approx((1 - 1 / 16) * 5 / 13)
+    assert "by turns answered" in by_words(users(found))
+
+
+def test_turns_answered_count_only_if_one_was_not() -> None:
+    calm = scored(*(answer(agent, f"s{at}") for agent in "ab" for at in range(8)))
+    assert "turns_answered" not in overall(calm).to_json()["weights"]
+    # A scenario that is skipped from its first turn on says nothing about who answers.
+    apart = scored(*calm.answers, answer("a", "s8", False, status="failed"), answer("b", "s8", False, status="skipped"))
+    means = overall(apart).to_json()["means"]
+    assert means["a"]["turns_answered"] == pytest.approx(8 / 9)
+    assert means["b"]["turns_answered"] == 1.0
 
 
 @pytest.mark.parametrize("spread", [0.0, 1e-5])

@@ -21,6 +21,7 @@ from assay.compare.weights import (
     EQUAL_WEIGHTS,
     MAX_WEIGHT,
     OPERATIONS,
+    OUTCOME,
     PRESETS,
     TRIALS_PASSED,
     Criterion,
@@ -399,7 +400,7 @@ def test_without_scores_there_is_no_standing() -> None:
 def test_presets_name_criteria_and_groups_that_exist() -> None:
     from assay.chat.scoring.metric import GROUPS, METRICS
 
-    known = {TRIALS_PASSED, *OPERATIONS, *METRICS.names()}
+    known = {*OUTCOME, *OPERATIONS, *METRICS.names()}
     for weights in PRESETS.values():
         assert set(weights.criteria) <= known
         assert set(weights.groups) <= {"outcome", *GROUPS}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from tests.report.agent_scores import answer, scored
 
+from assay.chat.scoring.answers import Record
 from assay.chat.transcript import ToolCall
 from assay.report.facts import accounts, scenario_matrix, survival_by_fault, time_facts, trial_counts
 
@@ -87,6 +88,20 @@ def test_the_parts_of_a_typical_turn_add_up_and_the_rest_is_the_frameworks() -> 
     assert (found.turns, found.model_calls, found.tool_calls) == (11, 2, 0)
     assert found.first_text is None
     assert found.input_tokens is None
+
+
+def test_calls_that_nobody_saw_are_unknown_and_not_none() -> None:
+    # An endpoint or a function has no spans: its model may have been called any number of times.
+    own = answer("bot", "one", wall=0.1, own_tool_calls=1)
+    found = time_facts(scored(own), "bot")
+    assert (found.model_calls, found.tool_calls) == (None, 0)
+    record = own.record
+    assert record is not None
+    assert record.to_json()["model_calls"] is None
+    assert Record.from_json(record.to_json()) == record
+    # With spans, none is a number.
+    seen = answer("adk", "one", wall=0.1, model=0.0, tools=0.0)
+    assert time_facts(scored(seen), "adk").model_calls == 0
 
 
 def test_failed_turns_have_no_times() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -145,6 +146,14 @@ def test_an_unfinished_run_is_shown_as_such(tmp_path: Path) -> None:
     assert "unfinished" in assay("runs", "list", "--store", path, cwd=tmp_path).stdout
     shown = assay("runs", "show", run.id, "--store", path, cwd=tmp_path)
     assert (shown.returncode, "unfinished" in shown.stdout) == (0, True)
+    # What can be resumed is a run of agents, and so is what is shown by the same word.
+    none = assay("runs", "show", "@unfinished", "--store", path, cwd=tmp_path)
+    assert (none.returncode, "no unfinished run of agents" in none.stderr) == (2, True)
+    with open_store(path) as store:
+        played = replace(some_run("half"), kind="experiment")
+        store.begin(played)
+    newest = assay("runs", "show", "@unfinished", "--store", path, cwd=tmp_path)
+    assert (newest.returncode, played.id in newest.stdout) == (0, True)
     refused = assay("runs", "export", run.id, "x.json", "--store", path, cwd=tmp_path)
     assert (refused.returncode, "unfinished" in refused.stderr) == (2, True)
 

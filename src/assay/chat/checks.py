@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from assay.chat.scoring.metric import Entry
 from assay.chat.yamlfile import refusal
@@ -35,6 +35,7 @@ class Check(BaseModel):
     metric: str
     is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
     value: float
+    _if_measured: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -55,6 +56,17 @@ class Check(BaseModel):
         if self.is_ == "measured":
             return f"{self.metric} {'' if self.value else 'not '}measured"
         return f"{self.metric} {self.is_} {self.value:g}"
+
+    @property
+    def is_only_if_measured(self) -> bool:
+        """Whether it does not apply to an answer that its metric could not measure."""
+        return self._if_measured
+
+    def only_if_measured(self) -> Check:
+        """The same check, which does not apply if its metric could not be measured."""
+        made = self.model_copy()
+        made._if_measured = True
+        return made
 
     def excludes(self, other: Check) -> bool:
         """Whether no score satisfies both."""
@@ -80,4 +92,6 @@ class Check(BaseModel):
             return False
         if self.is_ == "measured":
             return entry.measured is bool(self.value)
+        if self._if_measured and not entry.measured:
+            return True
         return entry.measured and OPERATORS[self.is_](entry.score, self.value)

@@ -112,7 +112,7 @@ def load(
     failed = [words for check in requirements for words in check(result)]
     for words in failed:
         announce(words)
-    if failed or any(one.failure for one in result.loads):
+    if failed or any(one.failure or not one.answered for one in result.loads):
         raise typer.Exit(1)
 
 
@@ -139,7 +139,8 @@ def _requirements(texts: list[str], known: tuple[int, ...]) -> list[Callable[[Lo
 
         def failures(result: LoadResult) -> list[str]:
             return [
-                f"{one.agent}, {users:,} users: {must} is not met, got {'nothing' if value is None else f'{value:.4g}'}"
+                f"{one.agent}, {counted(users, 'user')}: {must} is not met, "
+                f"{'because it was not measured' if value is None else f'got {value:.4g}'}"
                 for one in result.loads
                 for users in ([int(at)] if mark else one.users)
                 if (value := one.typical(users, metric)) is None or not must.holds(value)

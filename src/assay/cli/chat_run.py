@@ -383,12 +383,14 @@ def show_result(
     they are drawn already.
     """
     from assay import report
+    from assay.report.failures import is_unplayed
 
     if json_out is not None:
         write_json(result.to_json(), json_out)
     if json_out != "-":
         (draw or result.print)()
-    _report_unscored(result.scores)
+    if json_out == "-" or not is_unplayed(result.scores):
+        _report_unscored(result.scores)
     if html_out is not None:
         write_file(html_out, lambda: report.write_page(result, html_out))
     if result.incomplete is not None:
@@ -399,6 +401,7 @@ def show_result(
         compare = [f"assay compare {shown}"] if len(result.agents) > 1 else []
         announce_run(result.run.id, see_also=(*compare, f"assay runs export {shown} OUT.html"))
     if not any(answer.entries for answer in result.answers):
+        announce("No turn was scored, so the command exits with 1.")
         raise typer.Exit(1)
 
 

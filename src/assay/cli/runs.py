@@ -40,7 +40,7 @@ Tags = Annotated[
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Do not store the run.", rich_help_panel=_STORING)]
 Reference = Annotated[
-    str, typer.Argument(metavar="RUN", help="An id or the beginning of one, a name, @last, or @last~1.")
+    str, typer.Argument(metavar="RUN", help="An id or the beginning of one, a name, @last, @last~1, or @unfinished.")
 ]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.chat.load.results import FIGURES, LoadStep, figure_of
 from assay.compare.comparison import Measure, Measured, Sample, Side, matched
+from assay.plural import counted
 from assay.stats import POSITIVE, SHARE, Resampling, mean_interval
 from assay.types import Case, Direction, Estimate
 
@@ -53,7 +54,7 @@ def _measured(
         estimates.append(replace(found, n_units=int(both.sum())))
     scores = [np.where(both, side, np.nan) for side in values]
     measure = Measure(
-        f"{name}@{users}", f"{users} users: {title}", "load@1", unit=unit, better=direction,
+        f"{name}@{users}", f"{counted(users, 'user')}: {title}", "load@1", unit=unit, better=direction,
         undefined="no repetition of the step could be measured on both sides",
     )  # fmt: skip
     return Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(both.sum()))

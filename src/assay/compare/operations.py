@@ -1,4 +1,5 @@
-"""Criteria of operations (robustness, restarts, hanging up, consent, load, cost), each from 0 to 1, to be weighed.
+"""Criteria that are not metrics, each from 0 to 1, to be weighed: turns answered, and those of operations (robustness,
+restarts, hanging up, consent, load, cost).
 
 A criterion that no agent has is left out: a run without quirks says nothing about robustness.
 """
@@ -37,6 +38,29 @@ def operations(
         COST: _cost(answers, scenarios, agents),
     }
     return {name: values for name, values in found.items() if not np.isnan(values).all()}
+
+
+def turns_answered(answers: Sequence[Answer], scenarios: Sequence[str], agents: Sequence[str]) -> Floats | None:
+    """The share of turns that were answered, by scenario and agent; None if no turn failed, and all agents are alike.
+
+    A turn that was not asked because an earlier one of its trial failed is not answered either. A trial that was
+    skipped from its first turn on says nothing.
+    """
+    if not any(answer.record is not None and answer.record.status == "failed" for answer in answers):
+        return None
+    trials: dict[tuple[str, str, int], list[bool | None]] = {}
+    for answer in answers:
+        status = "scored" if answer.record is None else answer.record.status
+        trials.setdefault(answer.key, []).append(None if status == "skipped" else status == "scored")
+    values, rows = _blank(scenarios, agents), _places(scenarios)
+    shares: dict[tuple[int, int], list[float]] = {}
+    for (agent, scenario, _), turns in trials.items():
+        if not all(turn is None for turn in turns):
+            share = sum(turn is True for turn in turns) / len(turns)
+            shares.setdefault((rows[scenario], agents.index(agent)), []).append(share)
+    for at, of_trials in shares.items():
+        values[at] = sum(of_trials) / len(of_trials)
+    return values
 
 
 def _blank(scenarios: Sequence[str], agents: Sequence[str]) -> Floats:

@@ -1,6 +1,7 @@
 """The overall of agents: a weighted mean of criteria, with the ranges of the weights and intervals.
 
-The criteria are every metric that was measured for all agents, and the share of trials that pass. An agent without a
+The criteria are every metric that was measured for all agents, the share of trials that pass and, if a turn failed, the
+share of turns that were answered. An agent without a
 single scored turn has nothing to weigh: it is left out and named, and removes no criterion from the others.
 """
 
@@ -17,9 +18,20 @@ import numpy as np
 
 from assay.chat.scoring.metric import MEASURED_ONCE
 from assay.chat.scoring.scores import Scores
-from assay.compare.operations import operations
+from assay.compare.operations import operations, turns_answered
 from assay.compare.standing import TIE, CriterionMeans, Standing, WeightRange, group_ranges, ranges, standing
-from assay.compare.weights import DEFAULT_WEIGHTS, LOAD, OPERATIONS, OPERATIONS_GROUP, TRIALS_PASSED, Criterion, Weights
+from assay.compare.weights import (
+    DEFAULT_WEIGHTS,
+    LOAD,
+    OPERATIONS,
+    OPERATIONS_GROUP,
+    OUTCOME,
+    OUTCOME_GROUP,
+    TRIALS_PASSED,
+    TURNS_ANSWERED,
+    Criterion,
+    Weights,
+)
 from assay.stats import SHARE, Changes, Difference, difference
 from assay.stats.jackknife import Strata, ends, share_contributions, unit_contributions
 from assay.stats.paired import allowing_for_sign, cases_needed, fewest_of_one_sign
@@ -170,7 +182,7 @@ class ScenarioTable:
         agents = tuple(agent for agent in scores.agents if agent not in without)
         answers = [answer for answer in scores.answers if answer.agent not in without]
         criteria = (
-            Criterion(TRIALS_PASSED, "outcome", "Which share of the trials passes its checks?"),
+            Criterion(TRIALS_PASSED, OUTCOME_GROUP, OUTCOME[TRIALS_PASSED]),
             *(
                 Criterion(metric.name, metric.group, metric.asks, metric.group == MEASURED_ONCE)
                 for metric in scores.metrics
@@ -193,8 +205,14 @@ class ScenarioTable:
             for scenario, passed in scores.trials(agent).items():
                 sums[scenarios[scenario], column, 0] = sum(passed.values()) / len(passed)
                 counts[scenarios[scenario], column, 0] = 1
-        for name, values in operations(answers, list(scenarios), agents, scores, loads).items():
-            criteria = (*criteria, Criterion(name, OPERATIONS_GROUP, OPERATIONS[name], name == LOAD))
+        answered = turns_answered(answers, list(scenarios), agents)
+        others = {} if answered is None else {TURNS_ANSWERED: answered}
+        for name, values in (others | operations(answers, list(scenarios), agents, scores, loads)).items():
+            if name in OUTCOME:
+                criterion = Criterion(name, OUTCOME_GROUP, OUTCOME[name])
+            else:
+                criterion = Criterion(name, OPERATIONS_GROUP, OPERATIONS[name], name == LOAD)
+            criteria = (*criteria, criterion)
             known = ~np.isnan(values)
             sums = np.concatenate([sums, np.where(known, values, 0.0)[..., None]], axis=-1)
             counts = np.concatenate([counts, known[..., None]], axis=-1)

@@ -13,6 +13,15 @@ MAX_WEIGHT: Final = 5.0
 
 TRIALS_PASSED: Final = "trials_passed"
 """A criterion that is not a metric. A failed turn has no scores, so no metric counts it; this criterion does."""
+TURNS_ANSWERED: Final = "turns_answered"
+"""Another one, which counts if a turn of some agent failed. Without it, an agent that answers wrongly and one that does
+not answer are alike where no trial passes, and the scores of a few answers stand for all."""
+OUTCOME: Final = {
+    TRIALS_PASSED: "Which share of the trials passes its checks?",
+    TURNS_ANSWERED: "Which share of the turns ends with an answer, and not with an error?",
+}
+"""Criteria of the outcome by name, each with its question."""
+OUTCOME_GROUP: Final = "outcome"
 
 ROBUSTNESS, RESTART, LOAD, COST = "robustness", "restart", "load", "cost"
 CANCELLATION, CONSENT = "cancellation", "consent"
@@ -62,8 +71,8 @@ class Weights:
 
 EQUAL_WEIGHTS: Final = Weights()
 
-DEFAULT_WEIGHTS: Final = Weights({TRIALS_PASSED: 5})
-"""The default: the outcome counts as much as a group of metrics.
+DEFAULT_WEIGHTS: Final = Weights({TRIALS_PASSED: 5, TURNS_ANSWERED: 5})
+"""The default: each criterion of the outcome counts as much as a group of metrics.
 
 There are fifteen metrics in three groups of five. With the weight of one metric, a failure, which no metric counts,
 would hardly count in the outcome. Equal weights for the groups would do the same for the outcome, but make one metric
@@ -77,6 +86,7 @@ PRESETS: Final[Mapping[str, Weights]] = {
     "what users feel": Weights(
         {
             TRIALS_PASSED: 5,
+            TURNS_ANSWERED: 5,
             "accuracy": 3,
             "task_completion": 3,
             "response_time": 2,
@@ -94,13 +104,22 @@ PRESETS: Final[Mapping[str, Weights]] = {
     ),
     # Developers build, connect and repair the assistant, and pay for its calls.
     "what developers feel": Weights(
-        {TRIALS_PASSED: 5, "tool_call_count": 2, "action_planning": 2, "error_recovery": 2, ROBUSTNESS: 2, LOAD: 0},
+        {
+            TRIALS_PASSED: 5,
+            TURNS_ANSWERED: 5,
+            "tool_call_count": 2,
+            "action_planning": 2,
+            "error_recovery": 2,
+            ROBUSTNESS: 2,
+            LOAD: 0,
+        },
         {"developer experience": 5},
     ),
     # Operators keep it running and pay for it: what happens when something misbehaves, under load and after a restart.
     "what operations feel": Weights(
         {
             TRIALS_PASSED: 5,
+            TURNS_ANSWERED: 5,
             ROBUSTNESS: 5,
             LOAD: 5,
             RESTART: 4,
@@ -116,7 +135,14 @@ PRESETS: Final[Mapping[str, Weights]] = {
     ),
     # Errors that would wake someone at night; everything else counts a quarter.
     "nothing may go wrong": Weights(
-        {TRIALS_PASSED: 5, "accuracy": 5, "groundedness": 5, "error_recovery": 5, "repeatability": 3},
+        {
+            TRIALS_PASSED: 5,
+            TURNS_ANSWERED: 5,
+            "accuracy": 5,
+            "groundedness": 5,
+            "error_recovery": 5,
+            "repeatability": 3,
+        },
         {"functional": 0.25, "behavioural": 0.25, "developer experience": 0},
     ),
 }

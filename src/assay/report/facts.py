@@ -226,7 +226,7 @@ def time_facts(scores: Scores, agent: str) -> TimeFacts:
         replace(overhead, unit="scenario"),
         _mean([record.input_tokens for record in records]),
         _mean([record.output_tokens for record in records]),
-        _mean([record.model_calls for record in records]),
+        _mean([record.known_model_calls for record in records]),
         _mean([len(record.tool_calls) if record.knows_tool_calls else None for record in records]),
         sum(record.broken_streams > 0 for record in records),
     )

@@ -56,6 +56,29 @@ def failure_words(failure: Failure, *, agent: bool = True) -> str:
     return f"{f'{failure.agent} · ' if agent else ''}{where} · {failure.failed}{times}"
 
 
+def is_unplayed(scores: Scores) -> bool:
+    """Whether every turn of a run was skipped, so that there is nothing to show but why."""
+    statuses = {answer.status for answer in scores.answers}
+    return statuses == {"skipped"}
+
+
+def unplayed_words(scores: Scores) -> list[str]:
+    """That nothing was played, and why: each reason once, with the agents and the number of trials."""
+    agents: dict[str, dict[str, None]] = {}
+    trials: Counter[str] = Counter()
+    for answer in scores.answers:
+        if answer.record is not None and answer.turn == 0:
+            agents.setdefault(answer.record.reason, {})[answer.agent] = None
+            trials[answer.record.reason] += 1
+    return [
+        "Nothing was played: every trial was skipped.",
+        *(
+            f"{', '.join(agents[reason])}: {counted(number, 'trial')} skipped: {reason}"
+            for reason, number in trials.most_common()
+        ),
+    ]
+
+
 def not_applicable_words(scores: Scores) -> list[str]:
     """What is not checked of agents with tools of their own: one sentence for each, with the number of turns."""
     found = []

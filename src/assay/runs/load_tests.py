@@ -12,6 +12,7 @@ from assay.chat.load.plan import LoadPlan
 from assay.chat.load.results import BUSY, FIGURES, KNEE_GAIN, AgentLoad, LoadStep, figure_of
 from assay.chat.running.experiment import AgentChoice, agents_of
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.redaction import redacted_value
 from assay.result import Result
 from assay.runs.stored_agents import stored_agents
@@ -62,9 +63,10 @@ class LoadResult(Result):
         found = []
         for load in self.loads:
             if load.limited_by_services:
-                users = ", ".join(map(str, load.limited_by_services))
+                *few, most = load.limited_by_services
+                users = ", ".join([*map(str, few), counted(most, "user")])
                 found.append(
-                    f"{load.agent}: with {users} users the embedded services used more than {BUSY:.0%} of a core, so "
+                    f"{load.agent}: with {users} the embedded services used more than {BUSY:.0%} of a core, so "
                     "throughput there is limited by them and not by the agent."
                 )
             if load.starved:
@@ -120,7 +122,7 @@ class LoadResult(Result):
                     "knee": load.knee,
                     "knee_rule": f"throughput rises by less than {KNEE_GAIN:.0%} while p95 rises by more",
                     "idle_mb": load.idle_bytes / 2**20,
-                    "breaches": load.breach_count,
+                    "breaches": load.breach_count if load.breach_count or load.answered else None,
                     "leak_kb_a_session": None if load.leak is None else _ends(load.leak),
                     "leaked_blocks_a_session": None if load.leaked_blocks is None else _ends(load.leaked_blocks),
                     "failure": load.failure or None,

@@ -52,7 +52,7 @@ async def play_stored(
     """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished.
 
     `begun` is called with its id once the store has it, and `meanwhile` with the result while the store completes it.
-    With `drop_unplayed`, a run in which nothing could be played, because an agent cannot be used at all, is deleted.
+    With `drop_unplayed`, a new run that could not even begin, because an agent cannot be used at all, is not kept.
     """
     from assay.runs.recorder import Recorder
     from assay.runs.summaries import SUMMARY_VERSION, RunSummary
@@ -76,13 +76,13 @@ async def play_stored(
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
             ) from None
-        except Exception as error:
+        except Exception:
             with suppress(AssayError):  # what failed first is reported
-                if drop_unplayed and isinstance(error, UsageError) and not recorder.answers():
-                    store.delete(run.id)
-                    raise
-                recorder.flush()
-                _keep_spent(store, run, experiment, playing)
+                if drop_unplayed and is_new and not recorder.has_played:
+                    recorder.discard()
+                else:
+                    recorder.flush()
+                    _keep_spent(store, run, experiment, playing)
             raise
         run = _keep_spent(store, run, experiment, playing)
         if ended.streamed_times:

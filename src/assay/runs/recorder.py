@@ -161,6 +161,16 @@ class Recorder:
             tallies = tallies_of(one for one in self.answers() if one.agent not in self._baselines)
         self._store.finish(self.id, tallies, summary)
 
+    @property
+    def has_played(self) -> bool:
+        """Whether a turn of an agent was kept; baselines call no model and are played again at no cost."""
+        return any(answer.agent not in self._baselines for answer in self.answers())
+
+    def discard(self) -> None:
+        """Delete the run: nothing was played that could be continued."""
+        self.flush()
+        self._store.delete(self.id)
+
     def _stored(self) -> dict[AnswerKey, list[Answer]]:
         self.flush()
         store: Any = self._store

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from assay.store.store import Store, StoredRun
     from assay.types import Run
 
-UNFINISHED = "@unfinished"
 """Stands for the newest run of agents that is not finished."""
 StoreChoice: TypeAlias = "str | Path | Store | StoreProcess | bool | None"
 """Where a run is stored: an address, an open store, or True for the default store; None or False to store nothing.
@@ -200,6 +199,7 @@ async def start_run(
         'I cannot say.'
 
     """
+    experiment.check_playable()
     async with Playing(experiment, cluster, ahead) as playing:
         if not measure_experience:
             await playing.prepare()
@@ -341,12 +341,7 @@ def _opened(store: StoreChoice, stack: ExitStack) -> Store | StoreProcess | None
 
 def _unfinished(store: Store, reference: str) -> StoredRun:
     """The run to continue: by id, by name, or the newest; a name means its newest run that is not finished."""
-    found = [entry for entry in store.list(kind="experiment") if not entry.complete]
-    if reference == UNFINISHED:
-        if not found:
-            raise UsageError("there is no unfinished run of agents", hint="List all runs with: assay runs list")
-        return found[0]
-    named = [entry for entry in found if entry.run.name == reference]
+    named = [entry for entry in store.list(kind="experiment", name=reference) if not entry.complete]
     return named[0] if named else store.describe(reference)
 
 

@@ -1,4 +1,4 @@
-"""References to runs: an id, the beginning of an id, a name, or `@last`; and new ids.
+"""References to runs: an id, the beginning of an id, a name, `@last`, or `@unfinished`; and new ids.
 
 A name and `@last` refer to complete runs only, so that an incomplete run is never taken for a complete one.
 """
@@ -20,6 +20,8 @@ from assay.store.ids import LETTERS
 AnyRow = Row[Any]
 
 OPEN, COMPLETE = "open", "complete"
+UNFINISHED = "@unfinished"
+"""Refers to the newest run of agents that can be resumed."""
 _LAST = re.compile(r"@last(?:~(\d{1,9}))?")
 _CANDIDATES = 5
 
@@ -36,11 +38,17 @@ def resolved(connection: Connection, ref: str) -> AnyRow:
     last = _LAST.fullmatch(ref)
     if last:
         return _last(connection, int(last[1] or 0))
+    runs = schema.runs.c
+    if ref == UNFINISHED:
+        open_run = connection.execute(_newest(runs.status == OPEN, runs.kind == "experiment").limit(1)).one_or_none()
+        if open_run is None:
+            raise UnknownRunError("there is no unfinished run of agents", hint="List all runs with: assay runs list")
+        return open_run
     if ref.startswith("@") or not ref:
         raise UnknownRunError(
-            f"'{ref}' is not a reference to a run", hint="Use an id, the beginning of one, a name, @last or @last~1"
+            f"'{ref}' is not a reference to a run",
+            hint=f"Use an id, the beginning of one, a name, @last, @last~1 or {UNFINISHED}",
         )
-    runs = schema.runs.c
     row = find_run(connection, ref)
     if row is not None:
         return row

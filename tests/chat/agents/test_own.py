@@ -11,7 +11,7 @@ from tests.chat.agents.laws import Answer, Talk
 
 from assay import chat
 from assay.chat.agents import Setup
-from assay.chat.agents.own import own_agent_kind
+from assay.chat.agents.own import FRAMEWORKS, own_agent_kind, own_agent_note
 from assay.chat.agents.spec import load_agents
 from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
@@ -92,6 +92,13 @@ def test_dependencies_that_cannot_be_created_are_asked_for(
 ) -> None:
     with pytest.raises(UsageError, match=f"{needed}.*without arguments.*deps: module:function"):
         said(agent, "Hello!", world=world, tracing=tracing)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_report_says_what_is_redirected_and_what_is_not(framework: str) -> None:
+    said = own_agent_note(framework, "mine")
+    assert f"its model is redirected {FRAMEWORKS[framework].redirects}" in said
+    assert "no agent or client that a tool creates later with an address of its own" in said
 
 
 def test_dependencies_are_only_for_frameworks_that_have_them(tmp_path: Path) -> None:

@@ -72,5 +72,10 @@ def test_the_suite_kills_between_and_in_the_middle_of_turns() -> None:
 
 
 def test_an_agent_of_ones_own_is_not_killed() -> None:
-    result = run(read_suite(parse_yaml(SUITE, "killed.yaml")), {"mine": lambda message: "Hi!"}, baselines=False)
-    assert {answer.status for answer in result.answers} == {"skipped"}
+    plain = "- {id: plain, kind: plain, turns: [{user: Hello!}]}\n"
+    suite = read_suite(parse_yaml(SUITE + plain, "killed.yaml"))
+    result = run(suite, {"mine": lambda message: "Hi!"}, baselines=False)
+    assert {(answer.scenario == "plain", answer.status) for answer in result.answers} == {
+        (False, "skipped"),
+        (True, "scored"),
+    }

@@ -94,6 +94,12 @@ def test_an_environment_is_made_once_and_has_its_version_and_assay(
     monkeypatch.setattr(versions, "requirements_of", lambda spec: [str(built)])
     told: list[str] = []
     chosen = spec("google-adk==9.9")
+    # There is nothing in it that our assistant uses: that is said before anything is played, however often.
+    words = r"assistant does not work with google-adk 9\.9: \w+Error: [^/]*\. It is written for google-adk<3,>=2"
+    for _ in range(2):
+        with pytest.raises(UsageError, match=words):
+            interpreter_of(chosen, notify=told.append)
+    monkeypatch.setattr(versions, "_import_seconds", lambda spec, folder: 0.5)
     python = interpreter_of(chosen, notify=told.append)
     assert python == str(environment_of(chosen) / "bin" / "python")
     asked = "import google.adk, assay; print(google.adk.VERSION, assay.__version__)"

@@ -1,21 +1,138 @@
-"""Expectations that cannot be checked are said, and not passed over."""
+"""What a suite of ours expects of an agent with tools of its own: what cannot be known of it is not checked."""
 
 from __future__ import annotations
 
-from assay.chat.scoring.answers import Record
-from assay.chat.scoring.applicability import expectations_of
+from typing import Any
+
+import pytest
+
+from assay import chat
+from assay.chat.checks import Check
+from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.applicability import expectations_of, unmeasured_checks
+from assay.chat.suites import Suite
 from assay.chat.transcript import ToolCall
 
-BOOKING = [ToolCall(name="book_room")]
+ANSWER = "It is 12 °C and raining in Helsinki, so take an umbrella."
+BUNDLED = ("get_current_weather", "get_weather_forecast")
+EXPECTED = [ToolCall(name="get_current_weather", arguments={"city": "Helsinki"})]
+
+
+def checks(*texts: str) -> list[Check]:
+    return [Check.model_validate(text) for text in texts]
+
+
+def groundedness(response: str, tool_calls: list[dict[str, Any]] | None) -> Any:
+    asked = "What's the weather like in Helsinki right now?"
+    return ChatbotEvaluator().evaluate_response(asked, response, "mine", tool_calls=tool_calls)["groundedness"]
+
+
+# --- figures and their sources ---------------------------------------------------------------------------------------
+
+
+def test_calls_whose_results_are_not_reported_are_no_source() -> None:
+    call = {"name": "get_weather", "arguments": {"city": "Helsinki"}}
+    unknown = groundedness(ANSWER, [call])
+    assert not unknown.measured
+    assert "what the tools returned is not known" in unknown.details
+    # One result that is known is a source, right or wrong.
+    assert groundedness(ANSWER, [call, {**call, "result": {"temperature": 12}}]).score == 1
+    wrong = groundedness(ANSWER, [call, {**call, "result": {"temperature": 25}}])
+    assert (wrong.measured, wrong.score) == (True, 0)
+
+
+def test_without_any_call_and_after_a_failed_one_a_figure_is_made_up() -> None:
+    for calls in ([], [{"name": "get_weather", "error": "timeout"}]):
+        entry = groundedness(ANSWER, calls)
+        assert (entry.measured, entry.score) == (True, 0)
+
+
+# --- checks that do not apply ----------------------------------------------------------------------------------------
+
+
+def test_a_plan_of_our_tools_is_not_expected_of_an_agent_whose_calls_are_unknown() -> None:
+    given = checks("action_planning >= 0.5", "task_completion >= 0.7")
+    found = expectations_of(EXPECTED, given, record=Record(), bundled_tools=BUNDLED, knows_truth=False)
+    assert [str(check) for check in found.checks] == ["task_completion >= 0.7"]
+    assert [text.partition(": ")[0] for text in found.not_applicable] == [
+        "calls get_current_weather",
+        "action_planning >= 0.5",
+    ]
 
 
 def test_an_expected_call_of_an_agent_that_reports_none_is_not_checked_and_said() -> None:
-    expected = expectations_of(BOOKING, [], record=Record(), response="Booked.", bundled_tools=(), knows_truth=True)
-    assert expected.not_applicable == ["calls book_room: the agent does not report which tools it calls"]
+    booking = [ToolCall(name="book_room")]
+    found = expectations_of(booking, [], record=Record(), bundled_tools=BUNDLED, knows_truth=True)
+    assert found.not_applicable == ["calls book_room: which tools the agent calls is not known"]
+    reported = expectations_of(booking, [], record=Record(own_tool_calls=0), bundled_tools=BUNDLED, knows_truth=True)
+    assert (reported.calls, reported.not_applicable) == (booking, [])
 
 
-def test_an_expected_call_of_an_agent_that_reports_its_calls_is_checked() -> None:
-    record = Record(own_tool_calls=0)
-    expected = expectations_of(BOOKING, [], record=record, response="Booked.", bundled_tools=(), knows_truth=True)
-    assert expected.calls == BOOKING
-    assert not expected.not_applicable
+def test_what_your_own_suite_expects_always_applies() -> None:
+    # Not about the embedded weather: the truth is what the suite says, or there is none.
+    given = checks("action_planning >= 0.5", "groundedness >= 0.9", "accuracy >= 0.9")
+    calls = [ToolCall(name="get_balance"), *EXPECTED]
+    found = expectations_of(calls, given, record=Record(), bundled_tools=BUNDLED, knows_truth=True)
+    assert (found.calls, found.checks) == (calls, given)
+    assert not any(check.is_only_if_measured for check in found.checks)
+
+
+def test_a_check_that_needs_a_source_waits_for_the_score() -> None:
+    given = checks("groundedness >= 0.9")
+    found = expectations_of(None, given, record=Record(), bundled_tools=BUNDLED, knows_truth=False)
+    unmeasured, wrong = groundedness(ANSWER, None), groundedness(ANSWER, [])
+    assert (unmeasured.measured, wrong.measured) == (False, True)
+    (check,) = found.checks
+    assert check.holds({"groundedness": unmeasured})
+    assert not check.holds({"groundedness": wrong})
+    assert not given[0].holds({"groundedness": unmeasured})
+    assert len(unmeasured_checks(found.checks, {"groundedness": unmeasured})) == 1
+    assert unmeasured_checks(found.checks, {"groundedness": wrong}) == []
+
+
+# --- in a run --------------------------------------------------------------------------------------------------------
+
+
+def told(message: str) -> str:
+    return ANSWER
+
+
+def called(message: str) -> dict[str, Any]:
+    return {"text": ANSWER, "tool_calls": [{"name": "get_weather", "arguments": {"city": "Helsinki"}}]}
+
+
+def counted(message: str) -> str:
+    return "Your balance is 123.45, and it rains in Helsinki at the moment."
+
+
+@pytest.mark.slow
+def test_functions_that_do_not_report_results_pass_or_fail_by_what_they_say() -> None:
+    agents = {"told": told, "called": called, "counted": counted}
+    result = chat.run("weather", agents, scenarios=["current-helsinki"], baselines=False)
+    by_agent: dict[str, Answer] = {answer.agent: answer for answer in result.answers}
+    for name in ("told", "called"):
+        answer = by_agent[name]
+        assert answer.passed, (name, answer.failures)
+        assert answer.record is not None
+        left_out = [text.partition(": ")[0] for text in answer.record.not_applicable]
+        assert sorted(left_out) == [
+            "accuracy >= 0.9",
+            "action_planning >= 0.5",
+            "calls get_current_weather",
+            "groundedness >= 0.9",
+        ], name
+    # A digit without a unit is no figure that a source could have.
+    assert "groundedness" not in str(by_agent["counted"].failures)
+
+
+@pytest.mark.slow
+def test_a_check_of_your_own_suite_fails_if_it_cannot_be_measured() -> None:
+    turn = {"user": "How warm is it in Helsinki?", "checks": ["groundedness >= 0.9"]}
+    suite = Suite.model_validate(
+        {"name": "mine", "version": 1, "scenarios": [{"id": "a", "kind": "current", "turns": [turn]}]}
+    )
+    result = chat.run(suite, {"told": told}, baselines=False)
+    (answer,) = result.answers
+    assert not answer.passed
+    assert "was not measured" in str(answer.failures)

@@ -268,7 +268,8 @@ def test_failures_are_shown_with_the_agent_in_the_overall() -> None:
     assert ["2 failed" in row for row in rows] == [False, True]
     assert '<bdi>lang</bdi> <span class="bad">2 failed</span>' in rows[1]
     lines = printed(some)
-    assert any(re.match(r"2 +lang +2 failed +0\.583 ", line) for line in lines), lines[:12]
+    # Half of the trials and of the turns, each with weight 5, and accuracy: (2.5 + 2.5 + 1) / 11.
+    assert any(re.match(r"2 +lang +2 failed +0\.545 ", line) for line in lines), lines[:12]
     assert any(re.match(r"1 +adk +1\.000 ", line) for line in lines)
 
 

@@ -35,7 +35,7 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
     assert max(map(cell_len, lines)) <= 80
     text = "\n".join(lines)
     # No number is cut: what is too long is a name.
-    assert not re.search(r"[\d.\[]…", text.replace("-…", ""))
+    assert not re.search(r"(?<!alert\()(?<!markup)[\d.\[]…", text.replace("-…", ""))
     assert all(line.isprintable() for line in lines)
     for title in ("Overall", "Metrics", "Where the time goes", "Faults survived", "Repetitions"):
         assert any(line.startswith(title) for line in lines)
@@ -48,15 +48,17 @@ def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
     found = overall(plausible)
-    lead = found.uncertainty.lead
+    lead, varied = found.uncertainty.lead, found.uncertainty.by_scenarios
     assert lead is not None
+    assert varied is not None
     assert (
-        f"agent-framework is {lead.value:.3f} ahead of {found.standing.order[1]}, [{lead.low:+.3f}, {lead.high:+.3f}]: "
-        "more than the choice of"
+        f"agent-framework is {lead.value:.3f} ahead of {found.standing.order[1]}: {found.uncertainty.once:+.3f} was "
+        f"measured once and has no interval, and scenarios add {varied.value:+.3f} "
+        f"[{varied.low:+.3f}, {varied.high:+.3f}]"
     ) in text
     assert f"agent-framework 7 failed {found.standing.values['agent-framework']:.3f}" in text
-    assert "Overall · weight of trials passed 5" in text
-    assert "The lead comes from trials passed +0.0" in text
+    assert "Overall · weight of trials passed and of turns answered 5, of each metric 1" in text
+    assert "The lead comes from implementation effort +0.0" in text
     kept = found.group_ranges["developer experience"]
     assert f"developer experience is below {kept.low:.2f} ({kept.below})" in text
     assert "The model is a scripted stand-in." in text

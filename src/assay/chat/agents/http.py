@@ -12,7 +12,7 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -21,6 +21,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 
 from assay.chat.agents import Agent, AgentKind, Reply, Setup
 from assay.chat.agents._shared.histories import Message, SessionHistories
+from assay.chat.agents._shared.json_paths import PLACEHOLDER_PATTERN, count_at, filled, value_at
 from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 200
 """Most characters of a response body in an error message."""
-_PLACEHOLDER_PATTERN = re.compile(r"\{([A-Za-z_]+)\}")
 _PLACEHOLDERS = ("message", "session", "user", "history", "messages")
 """What a request can contain; `messages` is the history followed by the current message."""
 _LIST_PLACEHOLDERS = ("history", "messages")
+_NOT_THERE = (400, 404, 405, 422)
+"""Statuses of an address, or of a model, that the service does not have."""
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
@@ -71,7 +73,7 @@ def _check_header(name: str) -> str:
 def _check_template(request: JsonValue) -> JsonValue:
     found = set()
     for text in _texts(request):
-        for match in _PLACEHOLDER_PATTERN.finditer(text):
+        for match in PLACEHOLDER_PATTERN.finditer(text):
             name = match.group(1)
             if name not in _PLACEHOLDERS:
                 near = difflib.get_close_matches(name, _PLACEHOLDERS, n=1)
@@ -119,7 +121,7 @@ class Endpoint(BaseModel):
     url: EndpointUrl
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
-    """The model to request with the form `openai`; by default the run's model."""
+    """The model to request with the form `openai`; by default "none", for a service that has one model of its own."""
     key_env: EnvironmentVariable | None = None
     """The environment variable with the key, which is sent as a bearer token."""
     headers_env: dict[HeaderName, EnvironmentVariable] = Field(default_factory=dict)
@@ -228,8 +230,8 @@ class HttpAgent:
                 ended = False
                 async for event in self._events(response):
                     usage = event.get("usage") or usage
-                    ended = ended or event.get("done") is True or bool(_value_at(event, "choices.0.finish_reason"))
-                    piece = _value_at(event, "choices.0.delta.content")
+                    ended = ended or event.get("done") is True or bool(value_at(event, "choices.0.finish_reason"))
+                    piece = value_at(event, "choices.0.delta.content")
                     if isinstance(piece, str) and piece:
                         pieces.append(piece)
                         yield piece
@@ -240,9 +242,9 @@ class HttpAgent:
                 ended = True
                 data = await self._data(response)
                 text = self._text(data, "choices.0.message.content")
-                usage, calls = _value_at(data, "usage"), self._calls(data)
+                usage, calls = value_at(data, "usage"), self._calls(data)
         yield Reply(
-            text, calls, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), broke_off=not ended
+            text, calls, count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens"), broke_off=not ended
         )
 
     async def _json(
@@ -255,7 +257,7 @@ class HttpAgent:
             "history": history,
             "messages": [*history, {"role": "user", "content": message}],
         }
-        async with self._post(self._endpoint.url, _filled(self._endpoint.request, values)) as response:
+        async with self._post(self._endpoint.url, filled(self._endpoint.request, values)) as response:
             data = await self._data(response)
         yield Reply(self._text(data, self._endpoint.answer), self._calls(data))
 
@@ -272,7 +274,8 @@ class HttpAgent:
                     raise self._error(f"answered with status {response.status_code}, a redirect, which is not followed")
                 if not response.is_success:
                     start = await self._first_bytes(response)
-                    raise self._error(f"answered with status {response.status_code}: {self._excerpt(start)}")
+                    asked = self._asked(address) if response.status_code in _NOT_THERE else None
+                    raise self._error(f"answered with status {response.status_code}: {self._excerpt(start)}", asked)
                 yield response
         except httpx.TimeoutException as error:
             raise self._error("did not answer in time") from error
@@ -335,7 +338,7 @@ class HttpAgent:
     # --- reading the response ---
 
     def _text(self, data: Any, path: str) -> str:
-        found = _value_at(data, path)
+        found = value_at(data, path)
         if not isinstance(found, str):
             kind = "nothing" if found is None else f"a {type(found).__name__}"
             raise self._error(f"has {kind} at '{path}' where the text should be: {self._excerpt(json.dumps(data))}")
@@ -345,10 +348,10 @@ class HttpAgent:
         where = self._endpoint.tool_calls
         if where is None:
             return None
-        found = _value_at(data, where.path)
+        found = value_at(data, where.path)
         if found is None:
             above, _, last = where.path.rpartition(".")
-            holder = _value_at(data, above) if above else data
+            holder = value_at(data, above) if above else data
             if not isinstance(holder, dict):
                 raise self._error(
                     f"has nothing at '{where.path}' where tool calls should be: {self._excerpt(json.dumps(data))}"
@@ -362,14 +365,14 @@ class HttpAgent:
     def _call(self, call: Any, where: ToolCallsPath) -> ToolCall:
         if isinstance(call, dict) and where.name not in call and isinstance(call.get("function"), dict):
             call = {**call, **call["function"]}  # as OpenAI nests it
-        name = _value_at(call, where.name)
+        name = value_at(call, where.name)
         if not isinstance(name, str):
             raise self._error(f"has a tool call without a name at '{where.path}': {self._excerpt(json.dumps(call))}")
-        error = _value_at(call, where.error)
+        error = value_at(call, where.error)
         return ToolCall(
             name=name,
-            arguments={str(key): value for key, value in arguments_of(_value_at(call, where.arguments)).items()},
-            result=parsed(_value_at(call, where.result)),
+            arguments={str(key): value for key, value in arguments_of(value_at(call, where.arguments)).items()},
+            result=parsed(value_at(call, where.result)),
             error=None if error is None else error if isinstance(error, str) else json.dumps(error),
         )
 
@@ -380,8 +383,16 @@ class HttpAgent:
         line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 8 * _MAX_SHOWN]).split())
         return f"{line[:_MAX_SHOWN]}…" if len(line) > _MAX_SHOWN else line or "an empty body"
 
-    def _error(self, what: str) -> SourceError:
-        return SourceError(what, where=self._endpoint.display_url)
+    def _asked(self, address: str) -> str:
+        """Where a request was sent, and for which model, if what it asked for is not there."""
+        where = f"It was sent to {urlunsplit(urlsplit(address)._replace(query=''))}"
+        if self._endpoint.form == "json":
+            return where
+        unnamed = "" if self._endpoint.model else ", because no `model` is named for it in a file of agents"
+        return f"{where} for the model '{self._model}'{unnamed}"
+
+    def _error(self, what: str, hint: str | None = None) -> SourceError:
+        return SourceError(what, where=self._endpoint.display_url, hint=hint)
 
 
 def http_agent_kind(endpoint: Endpoint, name: str) -> AgentKind:
@@ -411,34 +422,3 @@ def http_agent_kind(endpoint: Endpoint, name: str) -> AgentKind:
             yield HttpAgent(endpoint, client, model=setup.model, max_tokens=setup.limits.max_tokens)
 
     return AgentKind(name, name, opened, uses_setup=False)
-
-
-def _filled(template: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
-    """Fill a template's placeholders. Inserted values are not expanded again."""
-    if isinstance(template, str):
-        whole = _PLACEHOLDER_PATTERN.fullmatch(template)
-        if whole:
-            return values[whole.group(1)]
-        return _PLACEHOLDER_PATTERN.sub(lambda match: str(values[match.group(1)]), template)
-    if isinstance(template, list):
-        return [_filled(item, values) for item in template]
-    if isinstance(template, dict):
-        return {key: _filled(value, values) for key, value in template.items()}
-    return template
-
-
-def _value_at(data: Any, path: str) -> Any:
-    """The value at a path of keys and indices; None if there is none."""
-    for step in path.split("."):
-        if isinstance(data, dict):
-            data = data.get(step)
-        elif isinstance(data, list) and step.isascii() and step.isdecimal():
-            data = data[int(step)] if len(step) < 10 and int(step) < len(data) else None
-        else:
-            return None
-    return data
-
-
-def _count(usage: Any, name: str) -> int | None:
-    found = _value_at(usage, name)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None

@@ -2,7 +2,7 @@
 
 Its model is redirected to the endpoint of the run by the framework's own means; its instructions, tools and sub-agents
 stay as they are. If a part of an agent would still call another service, the agent is refused, and the error names the
-part.
+part. What a tool creates while it runs is not seen.
 """
 
 from __future__ import annotations
@@ -85,9 +85,11 @@ def own_agent_kind(framework: str, pointer: str, name: str, deps: str | None = N
 def own_agent_note(framework: str, name: str) -> str:
     """What readers of the results need to know."""
     return (
-        f"{name} is your own agent object: its model is redirected {FRAMEWORKS[framework].redirects}; its tools are "
-        "its own, so faults of the weather service and known preferences do not reach it, what they return is not "
-        "compared with the embedded weather, and calls of tools that it does not have are not expected."
+        f"{name} is your own agent object: its model is redirected {FRAMEWORKS[framework].redirects}, which reaches "
+        "what exists once its module is imported, and no agent or client that a tool creates later with an address of "
+        "its own; its tools are its own, so faults of the weather service and known preferences do not reach it, what "
+        "they return is not compared with the embedded weather, and calls of tools that it does not have are not "
+        "expected."
     )
 
 

@@ -10,15 +10,18 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Limits, Setup
 from assay.chat.load.canaries import Canaries
 from assay.chat.load.plan import LoadPlan
 from assay.chat.load.results import AgentLoad, LoadStep
+from assay.chat.running.conversation import play, warm_up_job
 from assay.chat.running.environment import Environment
+from assay.chat.running.failures import unusable_endpoint
 from assay.chat.running.processes.child import ChildProcess
+from assay.chat.running.tracing import TracingIfImported
 from assay.chat.running.versions import interpreter_of
 
 if TYPE_CHECKING:
@@ -45,13 +48,29 @@ Report = Callable[[LoadProgress], None]
 
 
 async def play_load(agents: Sequence[AgentSpec], plan: LoadPlan, report: Report | None = None) -> list[AgentLoad]:
-    """Play the plan on each agent. An agent that cannot be built, or whose process ends, has that as its failure."""
+    """Play the plan on each agent. An agent that cannot be built, or whose process ends, has that as its failure.
+
+    Raises UsageError, before anything is measured, if an endpoint cannot be reached or refuses its key.
+    """
     requests = _Requests(plan.seed)
     # A busy agent is slow to read; that must not become a timeout of the model before it is one of the turn.
     limits = Limits(model_timeout=plan.turn_timeout, tool_timeout=plan.turn_timeout)
     async with Environment(seed=plan.seed, limits=limits).opened(requests.watch) as services:
         setup = services.setup()
+        for spec in agents:
+            if spec.http is not None:
+                await _check_endpoint(spec, setup, plan.turn_timeout)
         return [await _agent(spec, setup, plan, requests, report or (lambda progress: None)) for spec in agents]
+
+
+async def _check_endpoint(spec: AgentSpec, setup: Setup, timeout: float) -> None:
+    """Ask an endpoint once, before any agent is measured; raises UsageError if it cannot be used."""
+    first = warm_up_job(spec.name, timeout)
+    job = replace(first, messages=first.messages[:1], situations=first.situations[:1])
+    async with spec.kind().open(setup) as agent:
+        async for played in play(agent, job, tracing=TracingIfImported(), preferences=None):
+            if played.endpoint_failure:
+                raise unusable_endpoint(spec.name, played.record.reason)
 
 
 class _Requests:

@@ -20,6 +20,8 @@ BUSY = 0.85
 """Share of one core at which the embedded services limit a step. They run in one process."""
 MANY = 10
 """From this many users on, an event loop always has something to do."""
+EMPTY_ANSWER = "empty answer"
+"""The kind of error of a turn that ended without one and without any text."""
 _SCALARS = (
     "users", "repetition", "conversations", "finished", "planned_turns", "sessions", "seconds", "cpu_seconds",
     "service_cpu_seconds", "stall", "asked", "recalled", "breach_count", "rss_before", "rss_peak", "rss_open",
@@ -112,6 +114,16 @@ class LoadStep:
         return self.walls.n
 
     @property
+    def is_answered(self) -> bool:
+        """Whether any turn was answered with a text. Without an answer, nothing is known about sessions or knee."""
+        return self.turns > self.errors.get(EMPTY_ANSWER, 0)
+
+    @property
+    def breaches_seen(self) -> float | None:
+        """Canaries of other sessions that were seen; None if no turn was answered, so that none could be."""
+        return float(self.breach_count) if self.breach_count or self.is_answered else None
+
+    @property
     def throughput(self) -> float | None:
         """Turns answered per second."""
         return self.turns / self.seconds if self.turns and self.seconds else None
@@ -146,7 +158,7 @@ class LoadStep:
     @property
     def error_share(self) -> float:
         """Share of the planned turns that were not answered, for whatever reason, or had no text."""
-        empty = self.errors.get("empty answer", 0)
+        empty = self.errors.get(EMPTY_ANSWER, 0)
         return (self.planned_turns - self.turns + empty) / self.planned_turns
 
     @property
@@ -185,7 +197,7 @@ FIGURES: Mapping[str, tuple[str, str, str]] = {
 def figure_of(step: LoadStep, name: str) -> float | None:
     """One figure of a step."""
     if name == "breaches":
-        return float(step.breach_count)
+        return step.breaches_seen
     if name.endswith("_ms") and name[-5:-3].isdigit():
         q = float(name[-5:-3])
         return step.own_ms(q) if name.startswith("own") else step.wall_ms(q)
@@ -222,13 +234,18 @@ class AgentLoad:
         return median(values) if values else None
 
     @property
+    def answered(self) -> list[int]:
+        """Numbers of users at which at least one turn was answered."""
+        return [users for users in self.users if any(step.is_answered for step in self.at(users))]
+
+    @property
     def knee(self) -> int | None:
         """The least number of users beyond which more users hardly raise throughput but do raise p95.
 
         From it to the next step, throughput rises by less than 10 % and the 95th percentile by more than 10 %. None if
         no step is like that.
         """
-        for few, many in zip(self.users, self.users[1:], strict=False):
+        for few, many in zip(self.answered, self.answered[1:], strict=False):
             rates = [self.typical(users, "throughput") for users in (few, many)]
             waits = [self.typical(users, "p95_ms") for users in (few, many)]
             if None in rates or None in waits:

@@ -20,6 +20,7 @@ from assay.chat.agents import Reply, Setup
 from assay.chat.load.canaries import RECALL, Canaries, canaries_in
 from assay.chat.load.meters import PeakMemory, StallMeter, settled_bytes
 from assay.chat.load.plan import LoadPlan, PlannedStep
+from assay.chat.load.results import EMPTY_ANSWER
 from assay.chat.running.hosts.worker import OpenAgent, refusal_of
 from assay.chat.running.processes.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
@@ -59,8 +60,10 @@ async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
         return
     plan = LoadPlan.from_json(first["plan"])
     try:
-        warm = PlannedStep(1, -1, _WARM_UP)
-        await _Step(opened, plan, warm, tell).play()
+        warm = await _Step(opened, plan, PlannedStep(1, -1, _WARM_UP), tell).play()
+        if not _is_answered(warm):
+            tell({"refused": _unanswered(warm)})
+            return
         tell({"ready": True, "closes": hasattr(opened.agent, "end_session"), "rss": settled_bytes()})
         # Before the steps: memory that a large step has freed would keep falling and hide what stays.
         if plan.leak_sessions and hasattr(opened.agent, "end_session"):
@@ -96,7 +99,8 @@ async def _leaks(opened: OpenAgent, plan: LoadPlan, tell: Tell) -> dict[str, Any
     closed = 0
     for number in range(_LEAK_ROUNDS):
         step = PlannedStep(_LEAK_USERS, number, each)
-        await _Step(opened, plan, step, tell, turns=_LEAK_TURNS, name="leak").play()
+        if not _is_answered(await _Step(opened, plan, step, tell, turns=_LEAK_TURNS, name="leak").play()):
+            return {"rounds": []}  # sessions in which nothing was said hold nothing
         closed += step.conversations
         rounds.append({"closed": closed, "rss": settled_bytes(), "blocks": sys.getallocatedblocks()})
     return {"rounds": rounds}
@@ -184,7 +188,7 @@ class _Step:
         for at, message in enumerate(told.messages(self._turns)):
             text, trace, error = await self._turn(session, user, message, at)
             if error is None and not text.strip():
-                self._count("empty answer", f"no text for: {message}")
+                self._count(EMPTY_ANSWER, f"no text for: {message}")
             elif error is not None:
                 self._count(type(error).__name__, describe_error(error))
             self._search(session, at, told, text, trace)
@@ -251,6 +255,17 @@ class _Step:
                     await ending(session=session, user=f"user-{session}")
                 except Exception as error:
                     self._count(f"{type(error).__name__} at the end of a session", describe_error(error))
+
+
+def _is_answered(step: Mapping[str, Any]) -> bool:
+    """Whether any turn of a step was answered with a text."""
+    return bool(len(step["walls"]) > step["errors"].get(EMPTY_ANSWER, 0))
+
+
+def _unanswered(warm: Mapping[str, Any]) -> str:
+    """Why an agent that answered nothing before the first step is not measured."""
+    example = next(iter(warm["examples"].values()), "no turn ended in time")
+    return f"not measured, because none of the first {_WARM_UP} conversations was answered: {example}"
 
 
 def _has_times(trace: TurnTrace) -> bool:

@@ -30,8 +30,15 @@ def _has_source(context: ScoringContext, claim: FigureClaim) -> bool:
 def _nothing_to_support(context: ScoringContext) -> str | None:
     if not _figures(context):
         return "the answer has no figure with a unit"
-    if context.tool_calls is None and context.truth.source is None:
+    if context.truth.source is not None:
+        return None
+    if context.tool_calls is None:
         return "there is neither a tool result nor a ground truth"
+    # A call that failed returned nothing, and without any call there is no source: both are known. What an agent
+    # reports as called, and nothing more, may have returned anything.
+    calls = [call for call in context.tool_calls if call.error is None]
+    if calls and all(call.result is None for call in calls):
+        return "what the tools returned is not known, and there is no ground truth"
     return None
 
 

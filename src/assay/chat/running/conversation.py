@@ -7,10 +7,9 @@ or in the agent's worker.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from assay.chat.agents import Agent
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
+from assay.chat.running.failures import is_endpoint_failure, is_infrastructure_failure
 from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error
 from assay.chat.running.users.simulated_user import SimulatedUser
 from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
@@ -38,29 +38,7 @@ if TYPE_CHECKING:
 
 _LONGEST_TEXT = 50_000
 _MOST_SPAN_LINES = 60
-# Errors of the connection to the model or of its endpoint, by the names of their classes in httpx and openai:
-# frameworks differ in which of the two they let through.
-_INFRASTRUCTURE_ERRORS = frozenset(
-    {
-        "APIConnectionError",
-        "APITimeoutError",
-        "ConnectError",
-        "ConnectTimeout",
-        "ConnectionError",
-        "InternalServerError",
-        "PoolTimeout",
-        "RateLimitError",
-        "ReadError",
-        "ReadTimeout",
-        "RemoteProtocolError",
-    }
-)
-# An endpoint that is not there, and a key that it does not take: no other turn of the run would succeed either.
-_ENDPOINT_ERRORS = frozenset(
-    {"APIConnectionError", "AuthenticationError", "ConnectError", "ConnectionRefusedError", "PermissionDeniedError"}
-)
 _OUR_CODE = Path(__file__).parents[2]
-_REFUSED_KEY = re.compile(r"\bstatus 40[13]\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +148,8 @@ class PlayedTurn:
     infrastructure_failure: bool = False
     """Whether neither the agent nor a fault of the scenario caused its failure: then it may be retried."""
     endpoint_failure: bool = False
-    """Whether an endpoint could not be reached or refused the key: before anything is measured, this stops a run."""
+    """Whether an endpoint could not be reached, refused the key or has another address: before anything is measured,
+    this stops a run."""
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -279,7 +258,7 @@ async def play(
             known,
             redacted(whole_text(message)) if user is not None else "",
             infrastructure,
-            endpoint_failure=error is not None and _is_endpoint_failure(error),
+            endpoint_failure=error is not None and is_endpoint_failure(error, is_first=at == 0),
         )
         if error is not None and not (has_quirks or job.is_disturbed):
             return
@@ -407,38 +386,6 @@ def _place_in_own_code(error: BaseException) -> str:
         if path.is_relative_to(here) and not is_ours:
             return f"{path.relative_to(here)}, line {frame.lineno}"
     return ""
-
-
-def is_infrastructure_failure(error: BaseException, situation: Situation) -> bool:
-    """Whether an error comes from the connection to the model, and not from a fault of the scenario."""
-    if situation.fault is not None and situation.fault.kind.startswith("model_"):
-        return False
-    return any(type(link).__name__ in _INFRASTRUCTURE_ERRORS for link in _chain(error))
-
-
-def _is_endpoint_failure(error: BaseException) -> bool:
-    """Whether an endpoint could not be reached, or answered that the key is wrong."""
-    return any(
-        type(link).__name__ in _ENDPOINT_ERRORS
-        or getattr(link, "status_code", None) in (401, 403)
-        or (isinstance(link, AssayError) and _REFUSED_KEY.search(str(link)) is not None)
-        for link in _chain(error)
-    )
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and its causes."""
-    seen: set[int] = set()
-    waiting: list[BaseException] = [error]
-    while waiting:
-        link = waiting.pop()
-        if id(link) in seen:
-            continue
-        seen.add(id(link))
-        yield link
-        waiting += [cause for cause in (link.__cause__, link.__context__) if cause is not None]
-        if isinstance(link, BaseExceptionGroup):
-            waiting += link.exceptions
 
 
 def _out_of_time(seconds: float) -> TimeoutError:

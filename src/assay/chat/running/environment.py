@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from assay.chat.agents import Limits, Setup
+from assay.chat.agents import AgentKind, Limits, Setup
 from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.chat.world.shop import ORDERS
@@ -67,6 +67,19 @@ class UsesServices(Protocol):
 
     @property
     def uses_model(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The services that a kind of agent uses."""
+
+    uses_setup: bool
+    uses_model: bool
+
+    @classmethod
+    def by(cls, kind: AgentKind) -> Used:
+        """Those of an agent that is not built."""
+        return cls(kind.uses_setup, kind.uses_setup if kind.uses_model is None else kind.uses_model)
 
 
 def _own_parts(agent: UsesServices) -> str:

@@ -5,6 +5,7 @@ Two experiments with equal settings give equal transcripts and scores. `playing`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from assay.chat.baselines import BASELINES, free_names
 from assay.chat.domains._own import domain_name, own_domain_digest
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.prices import ModelPrice
-from assay.chat.running.environment import SCRIPTED, Environment
+from assay.chat.running.environment import SCRIPTED, Environment, Used
 from assay.chat.running.models import cells_of, takes_model
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer, ordered_answers
@@ -26,6 +27,7 @@ from assay.chat.scoring.metric import Metric
 from assay.chat.suites import Suite, load_suite
 from assay.chat.world.shop import SHOP_DOMAIN
 from assay.errors import UsageError
+from assay.plural import counted
 
 if TYPE_CHECKING:
     from assay.chat.experience import Experience
@@ -123,6 +125,29 @@ class Experiment:
                     + ("it does not name its model" if model is None else f"no price is known for the model '{model}'"),
                     hint="State prices and models in a file of agents, or leave --budget out",
                 )
+
+    def check_playable(self) -> None:
+        """Raise UsageError if no agent can play any scenario, as far as that is known before agents are built.
+
+        What a function at `module:function` uses is known once its module is imported.
+        """
+        reasons: Counter[str] = Counter()
+        for agent in self.agents:
+            if isinstance(agent, AgentSpec) and agent.function is not None:
+                return
+            kind = agent.kind()
+            for scenario in self.suite.scenarios:
+                reason = self.environment.unplayable(Used.by(kind), scenario)
+                if reason is None:
+                    return
+                reasons[reason] += 1
+        first, *others = (reason for reason, _ in reasons.most_common())
+        more = f", and {counted(len(others), 'other reason')}" if others else ""
+        agents = ", ".join(self.agent_names)
+        raise UsageError(
+            f"nothing can be played: no scenario of '{self.suite.name}' is for {agents}, because {first}{more}",
+            hint="Choose another suite, or agents that come with assay: assay chat agents lists them",
+        )
 
     @property
     def models(self) -> dict[str, str]:

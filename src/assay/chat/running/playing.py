@@ -150,7 +150,7 @@ class Playing:
         try:
             ended = await runner.run(sink, done=done, progress=progress)
             ended.spent = self.spent
-            if is_measured(of) and ended.stopped is None:
+            if is_measured(of) and ended.stopped is None and not ended.is_all_skipped:
                 ended.streamed_times = await self._streamed_times()
             # Processes take a while to end: meanwhile baselines are played, and then the results are put together.
             closing = asyncio.gather(*(host.close() for host in self._hosts.values()))
@@ -158,7 +158,7 @@ class Playing:
                 if meanwhile is not None:
                     await meanwhile
                     self._ordered.release_all()
-                elif of.baselines and ended.stopped is None:
+                elif of.baselines and ended.stopped is None and not ended.is_all_skipped:
                     await self._play_baselines(sink, done)
             finally:
                 await closing

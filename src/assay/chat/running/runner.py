@@ -19,6 +19,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.prices import ModelPrice
 from assay.chat.running.budget import Budget
 from assay.chat.running.conversation import warm_up_job
+from assay.chat.running.failures import unusable_endpoint
 from assay.chat.running.hosts.baseline_host import BaselineHost
 from assay.chat.running.hosts.host import CrashedError, Host, QueueingHost, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation, Unscored
@@ -29,7 +30,6 @@ from assay.chat.running.trials import Pace, Trial, plan
 from assay.chat.running.watching import watched
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
-from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.world.calls import CallLog
@@ -116,7 +116,8 @@ class Runner:
         """Play every trial that is not `done`. Cancelling it stops cleanly: finished turns are kept."""
         report = progress or (lambda state: None)
         trials = plan(list(self.hosts), self.suite, repeat=self.repeat, seed=self.seed)
-        state = Progress(len(trials), sum(trial.key in done for trial in trials))
+        before = sum(trial.key in done for trial in trials)
+        state = Progress(len(trials), before, before=before)
         report(state)
         to_do = [trial for trial in trials if trial.key not in done]
         # One after the other, before anything is timed: importing a framework keeps a core busy for seconds.
@@ -274,10 +275,7 @@ class Runner:
         async for played in self.hosts[agent].play(job):
             self.spending.charge_warm_up(key, played)
             if played.endpoint_failure:
-                raise UsageError(
-                    f"the endpoint of '{agent}' cannot be used: {played.record.reason}",
-                    hint="Check its address and its key; nothing was played",
-                )
+                raise unusable_endpoint(agent, played.record.reason)
         self.spending.release(key)
 
     async def _play(self, trial: Trial, sink: Sink) -> ScoredConversation:

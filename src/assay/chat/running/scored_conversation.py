@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.chat.domains import DOMAINS
@@ -17,7 +18,7 @@ from assay.chat.running.reception import describe_error
 from assay.chat.running.scoring_worker import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.applicability import expectations_of
+from assay.chat.scoring.applicability import expectations_of, unmeasured_checks
 from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_reactions
 from assay.chat.scoring.outcomes.robustness import Breakdown
 from assay.chat.scoring.passing import interrupted_checks
@@ -199,6 +200,11 @@ class ScoredConversation:
     def _keep_outcome(self, played: PlayedTurn, record: Record, outcome: Answer | Exception | None) -> None:
         """Keep a turn: its answer, why it could not be scored, or, with neither, its failure."""
         if isinstance(outcome, Answer):
+            checks = self._turns[played.turn].checks if played.turn < len(self._turns) else []
+            left_out = unmeasured_checks(checks, outcome.entries)
+            if left_out and outcome.record is not None:
+                known = {"not_applicable": [*outcome.record.not_applicable, *left_out]}
+                outcome = replace(outcome, record=outcome.record.model_copy(update=known))
             if not self._keep(outcome):
                 self._end("skipped", f"turn {played.turn + 1} could not be stored")
         elif outcome is None:
@@ -329,7 +335,6 @@ class ScoredConversation:
                 calls,
                 checks,
                 record=record,
-                response=played.text,
                 bundled_tools=DOMAINS.get(self._runner.suite.domain).tools,
                 knows_truth=asked.weather is None or truth is not None,
             )

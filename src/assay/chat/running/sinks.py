@@ -99,6 +99,8 @@ class Progress:
     done: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     """Turns by status: scored, skipped, failed."""
+    before: int = 0
+    """Conversations of a run that is continued which were done before."""
     starting: str = ""
     """The agent that is being started, before the first conversation."""
     agent: str = ""
@@ -109,3 +111,8 @@ class Progress:
     """US dollars that a run with a budget has spent, with what was played before anything was measured."""
     streamed_times: Mapping[str, StreamedTimes] = field(default_factory=dict)
     """The time to the first text with a model that streams like a real one, by agent, if it was measured."""
+
+    @property
+    def is_all_skipped(self) -> bool:
+        """Whether no turn of the run was played."""
+        return not self.before and bool(self.counts["skipped"]) and self.counts.total() == self.counts["skipped"]

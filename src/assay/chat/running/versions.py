@@ -19,6 +19,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import assay
 from assay.chat.agents import AGENTS
@@ -100,6 +101,9 @@ def interpreter_of(spec: AgentSpec, *, offline: bool = False, notify: Callable[[
                 hint="Run it once without --offline",
             )
         _make(spec, folder, notify or (lambda words: None))
+    if _ready(folder)["import_seconds"] is None:
+        # It is tried again: assay may have changed since the environment was made.
+        _import_seconds(spec, folder)
     return str(_python(folder))
 
 
@@ -108,13 +112,34 @@ def version_note(spec: AgentSpec) -> str | None:
     if spec.version is None:
         return None
     try:
-        ready = json.loads((environment_of(spec) / _READY).read_text(encoding="utf-8"))
+        ready = _ready(environment_of(spec))
     except (OSError, ValueError):
         return None
     seconds = ready["import_seconds"]
     imports = "" if seconds is None else f", and {seconds:.1f} s of CPU time to import its assistant"
     size = f"{ready['packages']} packages, {ready['megabytes']:.0f} MB"
     return f"{spec.name} ran in a separate environment: {size}{imports}."
+
+
+def _ready(folder: Path) -> dict[str, Any]:
+    """What is known of an environment since it was made."""
+    found: dict[str, Any] = json.loads((folder / _READY).read_text(encoding="utf-8"))
+    return found
+
+
+def supported(agent: str) -> str:
+    """The versions of its framework that a bundled assistant is written for: 'pydantic-ai-slim<3,>=2.31'.
+
+    Empty if that is not known, because assay is not installed as a package.
+    """
+    from packaging.requirements import Requirement
+
+    kind = AGENTS.get(agent)
+    try:
+        stated = [Requirement(text) for text in requires(_ASSAY) or ()]
+    except PackageNotFoundError:
+        return ""
+    return next((f"{one.name}{one.specifier}" for one in stated if one.name == kind.distributions[0]), "")
 
 
 def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
@@ -146,31 +171,47 @@ def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
         "requirements": wanted,
         "packages": len(list(site.glob("*.dist-info"))),
         "megabytes": sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) / 1e6,
-        "import_seconds": _import_seconds(spec, folder),
+        "import_seconds": _import_seconds_if_possible(spec, folder),
     }
     # Written last: an environment without it is incomplete and is created again.
     (folder / _READY).write_text(json.dumps(ready, indent=1), encoding="utf-8")
     notify(f"the environment of {spec.name} took {time.monotonic() - started:.0f} s; it is kept in {folder}")
 
 
-def _import_seconds(spec: AgentSpec, folder: Path) -> float | None:
-    """CPU time to import the bundled assistant with its framework; None if that fails, which the run then reports."""
-    module = f"{AGENTS.get(spec.agent or '').open.__module__}.assistant"
+def _import_seconds_if_possible(spec: AgentSpec, folder: Path) -> float | None:
+    """CPU time to import the bundled assistant with its framework; None if that fails."""
     try:
-        printed = _run([str(_python(folder)), "-P", "-c", _TIME_IMPORT.format(module)], spec)
+        return _import_seconds(spec, folder)
     except UsageError:
         return None
-    return float(printed.strip().splitlines()[-1])
 
 
-def _run(command: list[str], spec: AgentSpec) -> str:
+def _import_seconds(spec: AgentSpec, folder: Path) -> float:
+    """The same; raises UsageError if the assistant cannot be imported with that version."""
+    module = f"{AGENTS.get(spec.agent or '').open.__module__}.assistant"
+    done = _ran([str(_python(folder)), "-P", "-c", _TIME_IMPORT.format(module)], spec)
+    if done.returncode:
+        last = (done.stderr.strip() or "it ended without a word").splitlines()[-1]
+        words = redacted(re.sub(r" \(/.*\)$", "", last))[:_LAST_WORDS]
+        fits = supported(spec.agent or "")
+        hint = f"It is written for {fits}" if fits else "Choose a newer version"
+        raise UsageError(f"assay's assistant does not work with {spec.name}: {words}", hint=hint)
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def _ran(command: list[str], spec: AgentSpec) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command, capture_output=True, text=True, timeout=_SECONDS_TO_INSTALL, check=False, env=environment
         )
     except subprocess.TimeoutExpired:
         raise UsageError(f"the environment of {spec.name} was not made within {_SECONDS_TO_INSTALL} s") from None
+
+
+def _run(command: list[str], spec: AgentSpec) -> str:
+    """What a command that makes an environment prints."""
+    done = _ran(command, spec)
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
         words = redacted(" ".join(errors[-3:]))[-_LAST_WORDS:]

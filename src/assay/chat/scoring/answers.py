@@ -57,6 +57,7 @@ class Record(BaseModel):
     tool_calls: list[ToolCall] = Field(default_factory=list)
     """By the spans, in the order of their start."""
     model_calls: int = 0
+    """By the spans; 0 also if there are none, see `known_model_calls`."""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
@@ -134,6 +135,11 @@ class Record(BaseModel):
         return self.model is not None or self.own_tool_calls is not None
 
     @property
+    def known_model_calls(self) -> int | None:
+        """How often the model was called; None if there are no spans, as of an endpoint or a function."""
+        return None if self.model is None and not self.model_calls else self.model_calls
+
+    @property
     def overhead(self) -> float | None:
         """The rest of the wall time, which is the framework's own; None if the spans do not show it."""
         if self.wall is None or self.model is None or self.tools is None:
@@ -141,13 +147,14 @@ class Record(BaseModel):
         return max(0.0, self.wall - self.model - self.tools)
 
     def to_json(self) -> dict[str, Any]:
-        """Every field, ready for JSON, with the overhead that follows from them."""
-        return self.model_dump(mode="json") | {"overhead": self.overhead}
+        """Every field, ready for JSON, with the overhead that follows from them; what is not known is None."""
+        return self.model_dump(mode="json") | {"overhead": self.overhead, "model_calls": self.known_model_calls}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The record that `to_json` wrote; fields that were left out have their defaults."""
-        return cls.model_validate({name: value for name, value in data.items() if name != "overhead"})
+        given = {name: value for name, value in data.items() if name != "overhead"}
+        return cls.model_validate(given | {"model_calls": given.get("model_calls") or 0})
 
 
 @dataclass(frozen=True, slots=True)

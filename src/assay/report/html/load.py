@@ -9,7 +9,7 @@ from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
-from assay.report.load_words import isolation_words, knee_words, leak_words
+from assay.report.load_words import isolation_words, knee_words, leak_words, memory_words
 from assay.runs.load_tests import LoadResult
 
 _PERCENTILES = {"p50_ms": "median of a turn", "p95_ms": "95th percentile", "own_p50_ms": "median of the own share"}
@@ -62,7 +62,7 @@ def _summary(result: LoadResult) -> Markup:
                 [
                     isolated(load.agent),
                     knee_words(load),
-                    f"{load.idle_bytes / 2**20:,.0f} MB; {_cell(load, most, 'peak_mb')} MB with {most:,} users",
+                    memory_words(load),
                     f"{_cell(load, most, 'session_kb')} kB",
                     isolation_words(load),
                     leak_words(load),
@@ -111,6 +111,8 @@ def _isolation(result: LoadResult) -> Markup:
         for step in load.steps
         for breach in step.breaches
     ]
+    if not any(load.answered for load in result.loads):
+        return element("p", explained) + element("p", "No turn was answered, so nothing is known about isolation.")
     if not rows:
         return element("p", explained) + element("p", "No session saw anything that another session had said.")
     more = len(rows) - _MOST_LISTED

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 from assay.chat.scoring.scores import KS, Scores
@@ -22,7 +21,7 @@ from assay.compare.decision import decision_of
 from assay.compare.overall import Overall, ScenarioTable
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.standing import WeightRange
-from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
+from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED, TURNS_ANSWERED
 from assay.plural import counted
 from assay.report.experience import MeasuredExperience, value_words
 from assay.report.facts import (
@@ -35,9 +34,11 @@ from assay.report.facts import (
     time_facts,
     trial_counts,
 )
+from assay.report.failures import is_unplayed, unplayed_words
 from assay.report.growth import HEADER, growth_rows
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
+from assay.report.terminal.columns import BESIDE_WIDE, beside, chunks, named
 from assay.report.terminal.decision import cost_tables, decision_lines, effect_tables
 from assay.report.terminal.interruptions import interruption_tables
 from assay.report.terminal.outcomes import MARK, failure_lines, skill_tables
@@ -51,9 +52,8 @@ if TYPE_CHECKING:
     from assay.compare import Comparison
 
 _NONE: Final[Mapping[str, MeasuredExperience]] = MappingProxyType({})
-# How many agents fit side by side in 80 columns, without and with an interval beside each number.
-_BESIDE, _BESIDE_WIDE = 5, 3
 _MOST_ROWS = 15
+_CALLS = ("model\ncalls", "tool\ncalls", "tools\notherwise", "tokens\notherwise", "on the\nwire")
 _STYLES = {"all": "green", "some": "yellow", "none": "red", "failed": "bold red", "skipped": "dim", "absent": "dim"}
 
 
@@ -85,6 +85,11 @@ class _SideBySide:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         scores, width = self.scores, options.max_width
+        if is_unplayed(scores):
+            yield _lead(scores, self.suite)
+            yield ""
+            yield from (_text(words) for words in unplayed_words(scores))
+            return
         by_scenario = ScenarioTable.of(scores, self.loads)
         parts = [
             _lead(scores, self.suite),
@@ -132,8 +137,8 @@ def _lead(scores: Scores, suite: str) -> RenderableType:
     trials = Text(f"{counted(ended.total, 'trial')}: {ended.scored:,} scored, ")
     trials.append(f"{ended.skipped:,} skipped", style="yellow" if ended.skipped else "")
     trials.append(", ").append(f"{ended.failed:,} failed", style="red" if ended.failed else "")
-    named = [_text(f"{at} {_short(agent)}") for at, agent in enumerate(scores.agents, 1)]
-    return Group(head, trials, Text("  ").join(named))
+    numbered = [_text(f"{at} {_short(agent)}") for at, agent in enumerate(scores.agents, 1)]
+    return Group(head, trials, Text("  ").join(numbered))
 
 
 # --- overall ---------------------------------------------------------------------------------------------------------
@@ -145,18 +150,20 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
         return Group(nothing, *_without(found))
     shown = plain_table("")
     shown.add_column("")
-    beside = {agent: f"{failed[agent]:,} failed" if failed[agent] else "" for agent in found.standing.order}
-    longest = max(map(len, beside.values()))
-    _named(shown, "agent", width - 42 - (longest + 2 if longest else 0))
+    errors = {agent: f"{failed[agent]:,} failed" if failed[agent] else "" for agent in found.standing.order}
+    longest = max(map(len, errors.values()))
+    names = named(shown, "agent", width - 42 - (longest + 2 if longest else 0), found.standing.order)
     for column in (*([""] if longest else []), "overall", "interval", "first in"):
         shown.add_column(column, justify="right", no_wrap=True)
     for rank, agent in enumerate(found.standing.order, 1):
         estimate, first = found.uncertainty.values[agent], found.uncertainty.first.get(agent)
         share = "–" if first is None else f"{100 * first:.0f} %"
-        named = [_text(agent), Text(beside[agent], "red")] if longest else [_text(agent)]
-        shown.add_row(str(rank), *named, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
+        cells = [names[agent], Text(errors[agent], "red")] if longest else [names[agent]]
+        shown.add_row(str(rank), *cells, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
     weight = DEFAULT_WEIGHTS.criteria[TRIALS_PASSED]
     title = f"Overall · weight of trials passed {weight:g}, like a group of metrics; of each metric 1"
+    if any(one.name == TURNS_ANSWERED for one in found.means.criteria):
+        title = f"Overall · weight of trials passed and of turns answered {weight:g}, of each metric 1"
     return Group(_title(title), shown, *_standing_words(found), *_without(found))
 
 
@@ -222,8 +229,8 @@ def _matrix(scores: Scores, width: int) -> Iterator[RenderableType]:
     title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass, ! some failed"
     if len(apart) > _MOST_ROWS:
         title += f" · the {_MOST_ROWS} furthest apart"
-    for some in _chunks(agents):
-        shown = _beside("scenario", agents, some, width, cell=8)
+    for some in chunks(agents):
+        shown = beside("scenario", agents, some, width, rows=[row.scenario for row in apart[:_MOST_ROWS]])
         for row in apart[:_MOST_ROWS]:
             shown.add_row(_text(row.scenario), *(_cell(row.cells[at]) for at in some))
         yield Group(_title(title), shown)
@@ -241,10 +248,11 @@ def _cell(cell: MatrixCell) -> Text:
 
 def _metrics(scores: Scores, width: int, useless: Collection[str]) -> Iterator[RenderableType]:
     lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
-    wide = len(scores.agents) <= _BESIDE_WIDE
+    wide = len(scores.agents) <= BESIDE_WIDE
+    labels = [f"  {metric.name}{f' {MARK}' if metric.name in useless else ''}" for metric in scores.metrics]
     level = next((estimate.level for estimate in lines.values()), 0.95)
-    for some in _chunks(scores.agents):
-        shown = _beside("metric", scores.agents, some, width, cell=9)
+    for some in chunks(scores.agents):
+        shown = beside("metric", scores.agents, some, width, cell=9, rows=labels)
         for group in dict.fromkeys(metric.group for metric in scores.metrics):
             shown.add_row(Text(group, style="bold"))
             for metric in (metric for metric in scores.metrics if metric.group == group):
@@ -281,7 +289,7 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
     if not any(one.turns for one in found):
         return
     shown = plain_table("")
-    _named(shown, "agent", width - 62)
+    names = named(shown, "agent", width - 62, scores.agents)
     for column in ("wall", "p95", "1st text", *PARTS, "interval"):
         shown.add_column(column, justify="right", no_wrap=True)
     for one in found:
@@ -289,19 +297,19 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
         low, high = one.overhead.low, one.overhead.high
         ends = "" if low is None or high is None else f"[{_ms(low)}, {_ms(high)}]"
         shown.add_row(
-            _text(one.agent),
+            names[one.agent],
             *map(_ms, (wall[0], wall[1], text[0], *(one.parts.get(part) for part in PARTS))),
             Text(ends, style="dim"),
         )
     yield Group(_title("Where the time goes · ms per turn, medians"), shown)
     counts = plain_table("")
-    _named(counts, "agent", width - 62)
-    for column in ("in", "out", "model calls", "tool calls", "tools otherwise", "tokens otherwise", "on the wire"):
-        counts.add_column(column, justify="right")
+    named(counts, "agent", width - 62)
+    for column in ("in", "out", *_CALLS):
+        counts.add_column(column, justify="right", no_wrap=True)
     for one in found:
         own = accounts(scores, one.agent)
         counts.add_row(
-            _text(one.agent),
+            names[one.agent],
             *("–" if value is None else f"{value:,.0f}" for value in (one.input_tokens, one.output_tokens)),
             *("–" if value is None else f"{value:.2f}" for value in (one.model_calls, one.tool_calls)),
             *(f"{differ:,} of {n:,}" if n else "–" for differ, n in (own.tool_calls, own.tokens, own.wire)),
@@ -333,8 +341,8 @@ def _ms(seconds: float | None) -> str:
 
 def _faults(scores: Scores, width: int) -> Iterator[RenderableType]:
     found = survival_by_fault(scores)
-    for some in _chunks(scores.agents) if found else ():
-        shown = _beside("fault", scores.agents, some, width, cell=8)
+    for some in chunks(scores.agents) if found else ():
+        shown = beside("fault", scores.agents, some, width, rows=list(found))
         for fault, by_agent in found.items():
             cells = []
             for one in (by_agent[at] for at in some):
@@ -350,12 +358,12 @@ def _passes(scores: Scores, width: int) -> RenderableType:
     known = [k for k in KS if any(found["pass^k"][k].value is not None for found in passes.values())]
     columns = [("pass^k", k) for k in known] + [("pass@k", k) for k in known if k > 1]
     shown = plain_table("")
-    _named(shown, "agent", width - 8 * len(columns))
+    names = named(shown, "agent", width - 8 * len(columns), scores.agents)
     for kind, k in columns:
         shown.add_column(kind.replace("k", str(k)), justify="right", no_wrap=True)
     for agent, found in passes.items():
         cells = ["–" if (value := found[kind][k].value) is None else f"{value:.2f}" for kind, k in columns]
-        shown.add_row(_text(agent), *cells)
+        shown.add_row(names[agent], *cells)
     return Group(_title("Repetitions · pass^k: all of k pass, pass@k: at least one does"), shown)
 
 
@@ -364,8 +372,8 @@ def _experience(
 ) -> Iterator[RenderableType]:
     known = {agent: experience[agent] for agent in agents if agent in experience}
     names = dict.fromkeys(name for one in known.values() for name in one.characteristics)
-    for some in _chunks(agents) if names else ():
-        shown = _beside("", agents, some, width, cell=11)
+    for some in chunks(agents) if names else ():
+        shown = beside("", agents, some, width, cell=11, rows=list(names))
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
         yield Group(_title("Developer experience · measured; in brackets what was once assumed"), shown)
@@ -387,32 +395,9 @@ def _known(one: MeasuredExperience | None, name: str) -> Text:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _chunks(agents: Sequence[str]) -> Iterator[range]:
-    """The indices of as many agents as fit side by side."""
-    for start in range(0, len(agents), _BESIDE):
-        yield range(start, min(start + _BESIDE, len(agents)))
-
-
 def _title(text: str) -> Text:
     """The title of a table, on a line of its own: inside the table it would wrap if the table is narrow."""
     return Text(text, style="bold")
-
-
-def _beside(first: str, agents: Sequence[str], some: range, width: int, *, cell: int = 10) -> Table:
-    """A table with a column for each of some agents, under its number and as much of its name as fits."""
-    shown = plain_table("")
-    cell = 17 if len(agents) <= _BESIDE_WIDE else cell
-    _named(shown, first, width - (cell + 2) * len(some))
-    for at in some:
-        header = _text(f"{at + 1} {agents[at]}")
-        header.truncate(cell, overflow="ellipsis")
-        shown.add_column(header, justify="right", no_wrap=True, overflow="ellipsis", max_width=cell)
-    return shown
-
-
-def _named(shown: Table, title: str, room: int) -> None:
-    """A first column of names chosen by users: however long they are, the numbers stay aligned."""
-    shown.add_column(title, overflow="ellipsis", no_wrap=True, max_width=max(room, 8))
 
 
 def tables(result: ExperimentResult, *, full: bool = False) -> RenderableType:

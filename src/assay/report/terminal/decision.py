@@ -14,6 +14,7 @@ from assay.compare.decision import Decision
 from assay.report.costs import EFFECT_HEADER, cost_note, cost_table, effect_rows, has_costs
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.terminal import plain, plain_table
+from assay.report.terminal.columns import named
 from assay.report.text import shorten
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ def cost_tables(costs: Sequence[AgentCosts], width: int) -> Iterator[RenderableT
     if not has_costs(costs):
         return
     shown = plain_table("")
-    shown.add_column("agent", overflow="ellipsis", no_wrap=True, max_width=max(width - 58, 8))
     header, rows = cost_table(costs)
+    names = named(shown, "agent", width - 58, [agent for agent, *_ in rows])
     for title in header[1:]:
         shown.add_column(_HEADINGS.get(title, title), justify="right")
     for row in rows:
-        shown.add_row(*(Text(plain(cell.replace(" [", "\n["))) for cell in row))
+        shown.add_row(names[row[0]], *(Text(plain(cell.replace(" [", "\n["))) for cell in row[1:]))
     note = cost_note(costs)
     heading = Text("Cost · in total, per 1,000 turns and per passed trial; seconds per passed trial", style="bold")
     yield Group(heading, shown, *([Text(note, style="dim")] if note else []))

@@ -10,7 +10,7 @@ from rich.text import Text
 from assay.chat.scoring.outcomes.interruption_matrix import InterruptionCell, interruption_matrix
 from assay.chat.scoring.scores import Scores
 from assay.report.terminal import plain
-from assay.report.terminal.robustness import beside, chunks
+from assay.report.terminal.columns import beside, chunks
 
 
 def interruption_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
@@ -20,7 +20,7 @@ def interruption_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         return
     title = "Hanging up and consent · ms until model or tool stopped, ! the rest fails"
     for some in chunks(scores.agents):
-        shown = beside("scenario", scores.agents, some, width)
+        shown = beside("scenario", scores.agents, some, width, rows=[row.scenario for row in rows])
         for row in rows:
             shown.add_row(Text(plain(row.scenario)), *(_cell(row.cells[at]) for at in some))
         yield Group(Text(title, style="bold"), shown)

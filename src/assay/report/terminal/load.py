@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.chat.load.results import AgentLoad
-from assay.report.load_words import isolation_words, knee_words, leak_words
+from assay.plural import counted
+from assay.report.load_words import error_words, isolation_words, knee_words, leak_words, memory_words
 from assay.report.terminal import plain, plain_table
 from assay.report.text import shorten
 from assay.runs.load_tests import LoadResult
@@ -38,8 +39,9 @@ def tables(result: LoadResult, *, full: bool = False) -> RenderableType:
     """A table of steps for each agent, then knee, memory, isolation and leaks of all."""
     parts: list[RenderableType] = []
     for load in result.loads:
-        parts += [_steps(load, full), ""]
-    parts += [_summary(result), ""]
+        parts += [_steps(load, full) if load.steps else Text(f"{load.agent}: {plain(load.failure)}", style="red"), ""]
+    if any(load.steps for load in result.loads):
+        parts += [_summary(result), ""]
     for load in result.loads:
         parts += _errors(load)
     parts += [Text(note, style="dim") for note in result.notes]
@@ -69,14 +71,10 @@ def _summary(result: LoadResult) -> Table:
     for load in result.loads:
         if not load.steps:
             continue
-        most = load.users[-1]
-        memory = (
-            f"{load.idle_bytes / 2**20:,.0f} MB idle, {_cell(load.typical(most, 'peak_mb'), 0)} MB with {most:,} "
-            f"users, {_cell(load.typical(most, 'session_kb'), 0)} kB per session"
-        )
+        session = load.typical(load.users[-1], "session_kb")
         rows = {
             "knee": knee_words(load),
-            "memory": memory,
+            "memory": f"{memory_words(load)}, {_cell(session, 0)} kB per session",
             "isolation": isolation_words(load),
             "leak": leak_words(load),
         }
@@ -95,7 +93,10 @@ def _errors(load: AgentLoad) -> list[RenderableType]:
             counts[step.users, kind] += times
             examples.setdefault(kind, step.examples.get(kind, ""))
     return [
-        Text(f"{load.agent}, {users:,} users: {times:,} × {plain(kind)}: {shorten(plain(examples[kind]), 160)}")
+        Text(
+            f"{load.agent}, {counted(users, 'user')}: {times:,} × "
+            f"{shorten(error_words(plain(kind), plain(examples[kind])), 180)}"
+        )
         for (users, kind), times in sorted(counts.items())
     ]
 

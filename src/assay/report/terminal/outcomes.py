@@ -11,6 +11,7 @@ from assay.chat.scoring.scores import Scores
 from assay.compare.skill import SkillOverBaselines
 from assay.report.failures import Failure, failure_words, failures_of, not_applicable_words
 from assay.report.terminal import plain, plain_table
+from assay.report.terminal.columns import named
 from assay.report.text import shorten
 
 MARK = "≈"
@@ -24,14 +25,14 @@ def skill_tables(found: SkillOverBaselines | None, width: int) -> Iterator[Rende
     if found is None:
         return
     shown = plain_table("")
-    shown.add_column("agent", overflow="ellipsis", no_wrap=True, max_width=max(width - 44, 8))
+    names = named(shown, "agent", width - 44, found.agents)
     for column in ("trials passed", "skill", "interval"):
         shown.add_column(column, justify="right", no_wrap=True)
     for agent in found.agents:
         one = found.skill[agent]
         ends = "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
         value = "–" if one.value is None else f"{one.value:.2f}"
-        shown.add_row(Text(plain(agent)), _share(found.passed[agent]), value, Text(ends))
+        shown.add_row(names[agent], _share(found.passed[agent]), value, Text(ends))
     for name in found.baselines:
         shown.add_row(Text(plain(name), "dim"), Text(_share(found.passed[name]), "dim"), Text("baseline", "dim"))
     title = Text("Skill over baselines · 0: a constant text or an echo does as well, 1: all pass", style="bold")

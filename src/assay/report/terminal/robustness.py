@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from assay.chat.scoring.outcomes.quirk_matrix import QuirkCell, quirk_matrix, quirk_summaries
 from assay.chat.scoring.outcomes.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
-from assay.report.terminal import plain, plain_table
+from assay.report.terminal import plain
+from assay.report.terminal.columns import beside, chunks
 
-_BESIDE = 5
-_CELL = 8
 _MOST_ROWS = 45
 # Words so short that five of them fit beside the full name of a scenario.
 _SHORT: Mapping[QuirkOutcome, str] = {
@@ -43,17 +41,17 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         return
     agents = scores.agents
     for some in chunks(agents):
-        shown = beside("outcome", agents, some, width)
+        shown = beside("outcome", agents, some, width, rows=[_outcome(one) for one in OUTCOMES])
         sums = quirk_summaries(rows, agents)
         for outcome in OUTCOMES:
             cells = [Text(f"{sums[at].counts[outcome]:,}", _STYLES[outcome]) for at in some]
-            shown.add_row(Text(f"{_SHORT[outcome]}: {outcome.replace('_', ' ')}"), *cells)
+            shown.add_row(Text(_outcome(outcome)), *cells)
         shown.add_row(Text("the next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
         yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
     harmful = [row for row in rows if not row.is_harmless]
     title = "Outcome of each quirk · worst first, ! the next turn fails too"
     for some in chunks(agents) if harmful else ():
-        shown = beside("scenario", agents, some, width)
+        shown = beside("scenario", agents, some, width, rows=[row.scenario for row in harmful[:_MOST_ROWS]])
         for row in harmful[:_MOST_ROWS]:
             shown.add_row(Text(plain(row.scenario)), *(_cell(row.cells[at]) for at in some))
         yield Group(Text(title, style="bold"), shown)
@@ -65,25 +63,11 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         yield Text(f"Not shown: {'; '.join(words)}.", "dim")
 
 
+def _outcome(outcome: QuirkOutcome) -> str:
+    return f"{_SHORT[outcome]}: {outcome.replace('_', ' ')}"
+
+
 def _cell(cell: QuirkCell) -> Text:
     if cell.worst is None:
         return Text("skipped" if cell.reasons else "–", style="dim")
     return Text(_SHORT[cell.worst] + (" !" if cell.is_broken else ""), style=_STYLES[cell.worst])
-
-
-def chunks(agents: Sequence[str]) -> Iterator[range]:
-    """Numbers of agents that fit beside each other."""
-    for start in range(0, len(agents), _BESIDE):
-        yield range(start, min(start + _BESIDE, len(agents)))
-
-
-def beside(first: str, agents: Sequence[str], some: range, width: int) -> Table:
-    """A table with a column for each of some agents, under its number and as much of its name as fits."""
-    shown = plain_table("")
-    cell = _CELL if len(agents) > 3 else 17
-    shown.add_column(first, overflow="ellipsis", no_wrap=True, max_width=max(width - (cell + 2) * len(some), 8))
-    for at in some:
-        header = Text(plain(f"{at + 1} {agents[at]}"))
-        header.truncate(cell, overflow="ellipsis")
-        shown.add_column(header, justify="right", no_wrap=True)
-    return shown
