@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from assay.chat.running.models import cells_of
 from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.streamed_times import streamed_note
-from assay.errors import AssayError, RunInterruptedError, UsageError
+from assay.errors import AssayError, RunInterruptedError
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiences, Experiment

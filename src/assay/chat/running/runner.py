@@ -30,6 +30,7 @@ from assay.chat.running.trials import Pace, Trial, plan
 from assay.chat.running.watching import watched
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
+from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.world.calls import CallLog
