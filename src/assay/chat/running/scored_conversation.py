@@ -25,6 +25,7 @@ from assay.chat.suites import ScenarioTurn
 from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.shop import ORDERS, SHOP_DOMAIN
 from assay.chat.world.situation import Situation
+from assay.chat.world.wanted_calls import wanted_calls
 from assay.errors import AssayError
 from assay.redaction import redacted
 
@@ -88,6 +89,7 @@ class ScoredConversation:
                 quirk=trial.scenario.quirk_of(at),
                 hang_up=trial.scenario.turns[at].hang_up,
                 consent=trial.scenario.turns[at].consent,
+                calls=wanted_calls(trial.scenario.turns[at].calls),
             )
             for at in range(len(trial.scenario.turns))
         )
