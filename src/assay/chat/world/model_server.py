@@ -149,7 +149,12 @@ class _Service:
             last = max(at for at, message in enumerate(messages) if message["role"] == "user")
             messages = messages[: last + 1]
         return self.scripted.respond(
-            messages, parsed.tools, situation, tool_choice=parsed.tool_choice, parallel=parsed.parallel
+            messages,
+            parsed.tools,
+            situation,
+            tool_choice=parsed.tool_choice,
+            parallel=parsed.parallel,
+            answer_schema=parsed.answer_schema,
         )
 
     def _has(self, quirk: str, completion: Completion) -> bool:

@@ -1,6 +1,14 @@
 """As in ADK's guide to agent teams, about cooking: a tool that returns a table, and a sub-agent with another tool."""
 
 from google.adk.agents import Agent
+from pydantic import BaseModel
+
+
+class Recipe(BaseModel):
+    """The structured answer."""
+
+    minutes: int
+    words: str
 
 
 async def find_recipe(dish: str) -> dict[str, object]:
@@ -22,4 +30,12 @@ root_agent = Agent(
     instruction="You help in the kitchen. Delegate unit conversion.",
     tools=[find_recipe],
     sub_agents=[converter],
+)
+structured = Agent(name="writer", model="gemini-2.5-flash", instruction="Write recipes.", output_schema=Recipe)
+structured_with_tools = Agent(
+    name="writer_with_tools",
+    model="gemini-2.5-flash",
+    instruction="Write recipes.",
+    output_schema=Recipe,
+    tools=[find_recipe],
 )

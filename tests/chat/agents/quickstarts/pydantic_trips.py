@@ -1,4 +1,4 @@
-"""As in Pydantic AI's guide to function tools, about trips: an argument that is a list of models, a bare figure back."""
+"""As in Pydantic AI's guide to function tools, about trips: an argument with a list of models, a bare figure back."""
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput

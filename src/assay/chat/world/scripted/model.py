@@ -5,6 +5,7 @@ A pure function of its seed, its skill, the situation and the request. A stand-i
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from assay.chat.world.scripted.context import Intent, cities_mentioned, understa
 from assay.chat.world.scripted.conversation import UserTurn, read_conversation
 from assay.chat.world.scripted.planning import Toolbox, ToolUse
 from assay.chat.world.scripted.quirky import believed
-from assay.chat.world.scripted.schemas import completed
+from assay.chat.world.scripted.schemas import completed, filled
 from assay.chat.world.scripted.skill import Skill
 from assay.chat.world.scripted.user_facts import UserProfile
 from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, LookupFailure, ReportedWeather
@@ -35,6 +36,8 @@ _OTHER_CITIES = ("London", "Tokyo", "Madrid", "Toronto", "Sydney", "Cairo")
 # Range of the error of a wrong figure in °C: even after rounding more than the 2 °C that the accuracy metric accepts.
 _OFF_BY = (4.0, 9.0)
 _LONGEST_ARGUMENT = 200
+# ADK's agents with tools and an output schema give their answer as the arguments of this one.
+_ANSWER_TOOL = "set_model_response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,12 @@ class ScriptedModel:
         *,
         tool_choice: str = "auto",
         parallel: bool = True,
+        answer_schema: Mapping[str, Any] | None = None,
     ) -> ModelOutput:
-        """The next output. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called."""
+        """The next output. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called.
+
+        With `answer_schema`, an answer is JSON that satisfies it, with the text in its first free string.
+        """
         played = user_message(messages)
         if played is not None:
             return ModelOutput(played)
@@ -78,6 +85,11 @@ class ScriptedModel:
         output = turn.output()
         if tool_choice not in ("none", "auto"):
             output = turn.with_required_call(output, tool_choice)
+        elif output.text is not None and turn.answers_by_call:
+            output = ModelOutput(calls=(turn.required_call(_ANSWER_TOOL, output.text),))
+        if output.text is not None and not output.calls and answer_schema is not None:
+            value = filled(answer_schema, output.text)
+            return replace(output, text=json.dumps(value, ensure_ascii=False))
         return output if parallel or len(output.calls) < 2 else ModelOutput(calls=output.calls[:1])
 
     def error(
@@ -114,6 +126,12 @@ class _Turn:
     def sells(self) -> bool:
         """Whether it is the assistant of the shop, by its tools."""
         return self.toolbox.has(tools.ORDER)
+
+    @property
+    def answers_by_call(self) -> bool:
+        """Whether the answer is to be given to a tool that takes it, which has not happened yet."""
+        has_answered = any(outcome.name == _ANSWER_TOOL for outcome in self.turns[-1].outcomes)
+        return _ANSWER_TOOL in self.toolbox.parameters and not has_answered
 
     def draw(self, purpose: str) -> random.Random:
         return chance(self.model.seed, *self.key, purpose)

@@ -140,7 +140,7 @@ class _Filler:
         return depth >= _DEEPEST or self._made > _MOST_VALUES
 
     def _resolved(self, given: Any, depth: int) -> Mapping[str, Any]:
-        """The schema that a part stands for: what it refers to, its first variant that is not null, all of its parts."""
+        """The schema that a part stands for: what it refers to, a variant that is not null, its parts merged."""
         schema: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
         for _ in range(_MOST_STEPS):
             if isinstance(schema.get("$ref"), str):
