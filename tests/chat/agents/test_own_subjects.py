@@ -18,6 +18,7 @@ from assay.chat.suites import read_suite
 from assay.chat.world.embedded import World
 from assay.chat.world.wanted_calls import WantedCall
 from assay.chat.yamlfile import parse_yaml
+from assay.errors import UsageError
 from assay.report.failures import not_applicable_words
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow(seconds=1)]
@@ -83,6 +84,39 @@ def test_handoffs_are_calls_too(world: World, tracing: Tracing) -> None:
     calls = {"transfer_to_history_tutor": {}, "look_up_event": {"year": 64, "place": "Rome"}}
     asked = said("openai-agents:openai_tutors:plain", "What happened in 64?", world, tracing, **calls)
     assert asked.text == "In 64 a great fire broke out in Rome."
+
+
+@pytest.mark.parametrize(
+    ("agent", "calls"),
+    [
+        ("adk:adk_kitchen:structured", []),
+        ("adk:adk_kitchen:structured_with_tools", ["set_model_response"]),
+        ("maf:maf_parcels:structured", []),
+        ("openai-agents:openai_tutors:guardrail_agent", []),
+        ("pydantic-ai:pydantic_trips:structured", []),
+    ],
+)
+def test_a_structured_answer_satisfies_its_schema(agent: str, calls: list[str], world: World, tracing: Tracing) -> None:
+    asked = said(agent, "Hello!", world, tracing)
+    assert asked.error is None
+    assert asked.calls == calls
+    assert "the weather" in asked.text  # the words of the answer are in it
+
+
+def test_a_structured_answer_follows_the_calls(world: World, tracing: Tracing) -> None:
+    asked = said("langgraph:langgraph_structured:agent", "What's the weather in Oslo?", world, tracing)
+    assert asked.calls == ["get_weather"]
+    assert "It is always sunny in Oslo." in asked.text
+    # An agent that checks the input is such an agent, too.
+    calls = {"transfer_to_history_tutor": {}, "look_up_event": {"year": 64, "place": "Rome"}}
+    asked = said("openai-agents:openai_tutors:triage", "What happened in 64?", world, tracing, **calls)
+    assert asked.text == "In 64 a great fire broke out in Rome."
+
+
+@pytest.mark.parametrize("attribute", ["other", "by_closure", "by_object", "by_module", "inside"])
+def test_a_graph_is_refused_for_a_model_that_it_reaches(attribute: str, world: World, tracing: Tracing) -> None:
+    with pytest.raises(UsageError, match="the model of the graph, a FakeListChatModel, cannot be redirected"):
+        said(f"langgraph:langgraph_structured:{attribute}", "Hello!", world, tracing)
 
 
 SUITE = """
