@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from queue import SimpleQueue
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -400,3 +401,17 @@ def load_attribute(spec: str) -> Any:
             raise UsageError(f"'{module_name}' has no '{path}'", hint=hint)
         found = getattr(found, part)
     return found
+
+
+def source_of(module_name: str) -> Path | None:
+    """The file of a module, or the folder of a package, where `load_attribute` would find it; None if it is not there.
+
+    Nothing is imported: a module of the user's may run its agent when it is.
+    """
+    for folder in dict.fromkeys((*sys.path, os.getcwd())):
+        place = Path(folder or os.getcwd()).joinpath(*module_name.split("."))
+        if (place / "__init__.py").is_file():
+            return place
+        if place.with_suffix(".py").is_file():
+            return place.with_suffix(".py")
+    return None
