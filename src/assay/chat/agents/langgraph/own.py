@@ -21,9 +21,9 @@ from langgraph.types import Command
 
 from assay.chat.agents import Limits, Reply, Setup
 from assay.chat.agents._shared.assistant import openai_client, sync_openai_client
+from assay.chat.agents._shared.reached import reached
 from assay.chat.agents.langgraph._spans import SpanBridge
 from assay.chat.agents.langgraph.assistant import Assistant, reply_of
-from assay.chat.agents._shared.reached import reached
 from assay.chat.agents.own import Dependencies, cannot_redirect, instances_of, without_arguments
 from assay.errors import UsageError
 
