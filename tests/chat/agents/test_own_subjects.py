@@ -35,11 +35,17 @@ def quickstarts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
 
 
-def said(agent: str, message: str, world: World, tracing: Tracing, quirk: str = "", **calls: dict[str, Any]) -> Answer:
+Calls = dict[str, dict[str, Any]]
+"""Arguments by the name of the tool."""
+
+
+def said(
+    agent: str, message: str, world: World, tracing: Tracing, calls: Calls | None = None, quirk: str = ""
+) -> Answer:
     """The answer of an agent, `framework:module:attribute`, in a turn that expects calls of its own tools."""
     framework, _, pointer = agent.partition(":")
     setup = Setup(model="scripted", model_url=world.model_url, weather_url=world.weather_url)
-    wanted = tuple(WantedCall(name, arguments) for name, arguments in calls.items())
+    wanted = tuple(WantedCall(name, arguments) for name, arguments in (calls or {}).items())
 
     async def play() -> Answer:
         async with own_agent_kind(framework, pointer, "mine").open(setup) as opened:
@@ -51,7 +57,7 @@ def said(agent: str, message: str, world: World, tracing: Tracing, quirk: str = 
 
 
 _TRIP = {"legs": [{"origin": "Lisbon", "dest": "Porto"}]}
-CASES = {
+CASES: dict[str, tuple[str, Calls, str]] = {
     "adk": ("adk:adk_kitchen:root_agent", {"find_recipe": {"dish": "goulash"}}, "Dish: goulash. Minutes: 35."),
     "maf": ("maf:maf_parcels:agent", {"quote_parcel": {"weight_kg": 3}}, "That costs 7.00 EUR to"),
     "openai": ("openai-agents:openai_tutors:history_tutor", {"look_up_event": {"year": 64}}, "In 64 a great fire"),
@@ -65,11 +71,11 @@ def test_the_model_makes_the_calls_of_the_suite_and_says_what_they_return(
     case: str, world: World, tracing: Tracing
 ) -> None:
     agent, calls, words = CASES[case]
-    asked = said(agent, "Please do it.", world, tracing, **calls)
+    asked = said(agent, "Please do it.", world, tracing, calls)
     assert asked.calls == [*calls]
     assert words in asked.text
     # A quirk acts on that call, and the model makes it again when it hears of the error.
-    cut = said(agent, "Please do it.", world, tracing, quirk="similar_tool*1", **calls)
+    cut = said(agent, "Please do it.", world, tracing, calls, quirk="similar_tool*1")
     if cut.error is None:  # the OpenAI Agents SDK raises an exception
         assert words in cut.text
         assert cut.trace.model_calls > asked.trace.model_calls
@@ -78,11 +84,11 @@ def test_the_model_makes_the_calls_of_the_suite_and_says_what_they_return(
 
 
 def test_handoffs_are_calls_too(world: World, tracing: Tracing) -> None:
-    calls = {"transfer_to_agent": {"agent_name": "converter"}, "convert_units": {"amount": 2, "unit": "cup"}}
-    asked = said("adk:adk_kitchen:root_agent", "Convert 2 cups.", world, tracing, **calls)
+    calls: Calls = {"transfer_to_agent": {"agent_name": "converter"}, "convert_units": {"amount": 2, "unit": "cup"}}
+    asked = said("adk:adk_kitchen:root_agent", "Convert 2 cups.", world, tracing, calls)
     assert (asked.calls, asked.text) == ([*calls], "Grams: 480.")
     calls = {"transfer_to_history_tutor": {}, "look_up_event": {"year": 64, "place": "Rome"}}
-    asked = said("openai-agents:openai_tutors:plain", "What happened in 64?", world, tracing, **calls)
+    asked = said("openai-agents:openai_tutors:plain", "What happened in 64?", world, tracing, calls)
     assert asked.text == "In 64 a great fire broke out in Rome."
 
 
@@ -108,8 +114,8 @@ def test_a_structured_answer_follows_the_calls(world: World, tracing: Tracing) -
     assert asked.calls == ["get_weather"]
     assert "It is always sunny in Oslo." in asked.text
     # An agent that checks the input is such an agent, too.
-    calls = {"transfer_to_history_tutor": {}, "look_up_event": {"year": 64, "place": "Rome"}}
-    asked = said("openai-agents:openai_tutors:triage", "What happened in 64?", world, tracing, **calls)
+    calls: Calls = {"transfer_to_history_tutor": {}, "look_up_event": {"year": 64, "place": "Rome"}}
+    asked = said("openai-agents:openai_tutors:triage", "What happened in 64?", world, tracing, calls)
     assert asked.text == "In 64 a great fire broke out in Rome."
 
 

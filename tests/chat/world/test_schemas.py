@@ -65,7 +65,8 @@ def test_every_kind_of_field_is_filled() -> None:
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
-    many: Any = create_model("Many", **{f"part_{at}": (Node, ...) for at in range(20)})
+    fields: dict[str, Any] = {f"part_{at}": (Node, ...) for at in range(20)}
+    many = create_model("Many", **fields)
     assert many.model_validate(filled(many.model_json_schema(), TEXT))
     endless = {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/A"}}, "required": ["a"]}}}
     assert filled(endless, TEXT)

@@ -403,7 +403,7 @@ def load_attribute(spec: str) -> Any:
     return found
 
 
-def source_of(module_name: str) -> Path | None:
+def module_source(module_name: str) -> Path | None:
     """The file of a module, or the folder of a package, where `load_attribute` would find it; None if it is not there.
 
     Nothing is imported: a module of the user's may run its agent when it is.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.chat.agents import AGENTS, Agent, AgentKind, Setup
-from assay.chat.agents.function import load_attribute, source_of
+from assay.chat.agents.function import load_attribute, module_source
 from assay.errors import UsageError, missing_extra
 
 
@@ -77,7 +77,7 @@ def own_agent_kind(framework: str, pointer: str, name: str, deps: str | None = N
         extra=bundled.extra,
         distributions=bundled.distributions,
         modules=bundled.modules,
-        source=source_of(pointer.partition(":")[0]),
+        source=module_source(pointer.partition(":")[0]),
         uses_setup=False,
         uses_model=True,
     )

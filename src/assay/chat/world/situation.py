@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from assay.chat.world.faults import Fault
 from assay.chat.world.quirks import Quirk
-from assay.chat.world.wanted_calls import WantedCall, read, written
+from assay.chat.world.wanted_calls import WantedCall, read_calls, written_calls
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Situation:
         if self.speed:
             found["speed"] = repr(self.speed)
         if self.calls:
-            found["calls"] = written(self.calls)
+            found["calls"] = written_calls(self.calls)
         return found
 
     @classmethod
@@ -88,7 +88,7 @@ class Situation:
             cast("HangUpMoment | None", parts.get("hang_up")),
             cast("UserDecision | None", parts.get("consent")),
             float(parts.get("speed", 0.0)),
-            read(parts["calls"]) if "calls" in parts else (),
+            read_calls(parts["calls"]) if "calls" in parts else (),
         )
 
     @classmethod

@@ -38,17 +38,17 @@ def wanted_calls(expected: Iterable[ToolCall] | None) -> tuple[WantedCall, ...]:
     """The calls of a turn, if one of them is of a tool that the bundled assistants do not have; otherwise none."""
     calls = tuple(WantedCall(call.name, call.arguments) for call in expected or ())
     is_own = any(call.name not in BUNDLED_TOOLS for call in calls)
-    return calls if is_own and len(quote_plus(written(calls))) <= _LONGEST else ()
+    return calls if is_own and len(quote_plus(written_calls(calls))) <= _LONGEST else ()
 
 
-def written(calls: Iterable[WantedCall]) -> str:
+def written_calls(calls: Iterable[WantedCall]) -> str:
     """Calls as text."""
     pairs = [[call.name, dict(call.arguments)] for call in calls]
     return json.dumps(pairs, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def read(text: str) -> tuple[WantedCall, ...]:
-    """The inverse of `written`; raises ValueError if the text is anything else."""
+def read_calls(text: str) -> tuple[WantedCall, ...]:
+    """The inverse of `written_calls`; raises ValueError if the text is anything else."""
     try:
         return tuple(WantedCall(str(name), dict(arguments)) for name, arguments in json.loads(text))
     except (TypeError, RecursionError) as error:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import langgraph_other_model
+import langgraph_other_model  # type: ignore[import-not-found]
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
@@ -57,4 +57,4 @@ by_closure = graph_of(calling(fake))
 by_object = graph_of(Caller())
 by_module = graph_of(by_name)
 inside = graph_of(other)
-agent = create_agent(ChatOpenAI(model="gpt-4o", api_key="none"), tools=[get_weather], response_format=Weather)
+agent = create_agent(ChatOpenAI(model="gpt-4o"), tools=[get_weather], response_format=Weather)

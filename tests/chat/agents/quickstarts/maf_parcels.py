@@ -26,5 +26,5 @@ structured = Agent(
     name="quoter",
     instructions="You quote parcels.",
     tools=[quote_parcel],
-    default_options={"response_format": Quote},
+    default_options={"response_format": Quote},  # type: ignore[arg-type]
 )

@@ -91,10 +91,13 @@ def _add_relayed(text: str, turn: UserTurn) -> None:
             # Its result comes later, in another message of this kind.
             turn.relayed.append((found["call"], _arguments(found["arguments"])))
         elif found["tool"] is not None:
-            asked = next((one for one in turn.relayed if one[0] == found["tool"]), (found["tool"], {}))
-            if asked in turn.relayed:
+            arguments: Mapping[str, Any] = {}
+            asked = next((one for one in turn.relayed if one[0] == found["tool"]), None)
+            if asked is not None:
                 turn.relayed.remove(asked)
-            turn.outcomes.append(ToolOutcome(*asked, *read_result(found["result"].strip())))
+                arguments = asked[1]
+            result, failure = read_result(found["result"].strip())
+            turn.outcomes.append(ToolOutcome(found["tool"], arguments, result, failure))
         else:
             turn.answer = found["text"].strip()
 
