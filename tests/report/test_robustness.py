@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -77,6 +78,22 @@ def test_markdown_and_junit_name_the_outcome() -> None:
     assert "| calls-without-finish-reason | silent | silent | silent | silent ! | silent |" in text
     assert "| html | recovered | recovered | recovered | recovered ! | recovered |" in text
     assert trials_junit(SCORES).count("<failure") == 6  # five silent failures, and a next turn
+
+
+def test_a_quirk_that_did_not_occur_is_shown_as_such() -> None:
+    first, then = trial("google-adk", "html", "recovered", quirk_occurred=False)
+    assert first.record is not None
+    record = first.record.model_copy(update={"outcome": None, "status": "skipped", "reason": "it did not occur"})
+    scores = Scores((*SCORES.answers[2:], replace(first, scenario="absent", record=record), then), ())
+    shown = printed(scores)
+    assert max(map(len, shown.splitlines())) <= 80
+    [line] = [line.split() for line in shown.splitlines() if line.startswith("absent")]
+    assert "n/a" in line
+    assert "n/a: did not occur" in shown
+    assert "n/a" not in printed(SCORES)
+    assert "did not occur</a>" in agent_pages.render(scores)
+    assert "did not occur" in next(line for line in trials_markdown(scores).splitlines() if line.startswith("| absent"))
+    assert 'skipped message="it did not occur"' in trials_junit(scores)
 
 
 def test_runs_without_quirks_have_no_matrix() -> None:

@@ -60,6 +60,8 @@ class MeasuredExperience(Protocol):
 
 def missing_reason(key: str, one: MeasuredExperience) -> str:
     """Why a figure could not be measured; empty if that is not known."""
+    if key in one.absent:
+        return one.absent[key]
     part = next((part for part in _READ_BY_METRICS if key in (*_READ_BY_METRICS[part], *_OTHER_FIGURES[part])), "")
     return next((one.absent[name] for name in (part, *_DEPENDS_ON.get(part, ())) if name in one.absent), "")
 

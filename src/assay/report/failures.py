@@ -80,7 +80,9 @@ def unplayed_words(scores: Scores) -> list[str]:
 
 
 def not_applicable_words(scores: Scores) -> list[str]:
-    """What is not checked of agents with tools of their own: one sentence for each, with the number of turns."""
+    """What is not checked of agents with tools of their own, and where the stand-in model could not speak about their
+    subject: a sentence for each, with the number of turns.
+    """
     found = []
     for agent in scores.agents:
         turns = [one.record.not_applicable for one in scores.answers if one.agent == agent and one.record is not None]
@@ -92,5 +94,12 @@ def not_applicable_words(scores: Scores) -> list[str]:
             found.append(
                 f"{agent}: in {number} some expectations are not checked: "
                 f"{listed}{f'; and {more:,} more' if more > 0 else ''}."
+            )
+        beyond = sum(one.record.beyond_model for one in scores.answers if one.agent == agent and one.record is not None)
+        if beyond:
+            found.append(
+                f"{agent}: in {counted(beyond, 'turn')} the stand-in model said that it cannot help: by itself it "
+                "speaks about the weather only, and the agent has no tool for that. In a suite of your own it makes "
+                "the calls that a turn expects (`calls`); --model uses a real model."
             )
     return found

@@ -20,7 +20,9 @@ from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
 from assay.chat.world.faults import Fault
 from assay.chat.world.preferences import Preferences
+from assay.chat.world.quirks import Quirk
 from assay.chat.world.situation import Situation
+from assay.chat.world.wanted_calls import WantedCall
 from assay.chat.world.weather import WeatherClient
 
 NOW = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)
@@ -68,10 +70,21 @@ class Talk:
         user: str = "ada",
         fault: str | None = None,
         scenario: str = "a test",
+        quirk: str | None = None,
+        calls: tuple[WantedCall, ...] = (),
     ) -> Answer:
-        """Run one turn of a session."""
+        """Run one turn of a session; `calls` are those that it expects of tools of the agent's own."""
         turn = self.turns[session] = self.turns.get(session, -1) + 1
-        situation = Situation(scenario, 0, turn, Fault.parse(fault) if fault else None, NOW, f"{self.name} {session}")
+        situation = Situation(
+            scenario,
+            0,
+            turn,
+            Fault.parse(fault) if fault else None,
+            NOW,
+            f"{self.name} {session}",
+            quirk=Quirk.parse(quirk) if quirk else None,
+            calls=calls,
+        )
         pieces: list[str] = []
         reply: Reply | None = None
         error: Exception | None = None

@@ -160,6 +160,16 @@ def test_a_framework_that_is_not_known_is_refused_with_the_nearest_name() -> Non
         parse_agents("mine=pydantic_ai:my_pkg:agent")
 
 
+def test_a_forgotten_attribute_of_an_object_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = r"'adk:my_pkg.agent' names the module 'my_pkg.agent' and no attribute of it. Write NAME=adk:my_pkg"
+    with pytest.raises(UsageError, match=expected):
+        parse_agents("mine=adk:my_pkg.agent")
+    # A module of one's own may be called like a framework.
+    (tmp_path / "adk.py").touch()
+    monkeypatch.chdir(tmp_path)
+    assert parse_agents("mine=adk:answer")[0].function == "adk:answer"
+
+
 def test_an_object_without_its_framework_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "agents:\n- name: a\n  object: my_pkg:agent\n")
     with pytest.raises(SourceError, match="'object' and 'framework' go together"):

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from tests.chat.experience.toy_framework import kind
 
+from assay.chat.agents.own import own_agent_kind
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.experience import METHOD, Experience, measure_experience
 from assay.chat.metrics._characteristics import check
 from assay.chat.world.embedded import World
+from assay.report.experience import missing_reason
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +73,35 @@ def test_agent_without_source_or_package_has_no_characteristics() -> None:
     entries = ChatbotEvaluator().evaluate_response("Hello?", "Hello!", "theirs", characteristics=found.characteristics)
     for metric in ("implementation_effort", "integration_simplicity", "debuggability"):
         assert entries[metric].measured is False
+
+
+@pytest.mark.frameworks
+@pytest.mark.slow(seconds=5)
+def test_an_agent_object_is_measured_by_the_file_of_its_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World
+) -> None:
+    package = tmp_path / "my_kitchen"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    code = 'from pydantic_ai import Agent\n\nagent = Agent("openai:gpt-5")\nraise SystemExit("imported")\n'
+    (package / "bot.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    own = own_agent_kind("pydantic-ai", "my_kitchen.bot:agent", "mine")
+    assert own.source == package / "bot.py"
+    found = measure_experience(own, beside=[], world=world)
+    assert (found.measured["files"], found.measured["lines"], found.measured["framework_names"]) == (1, 3, 1)
+    assert {"files", "setup", "complexity", "documentation"} == set(found.characteristics)
+    assert found.claimed is None
+    assert found.absent == {
+        "memory": "what keeps the conversations of an agent object is up to whatever runs it, here assay",
+        "fault": "the agent's tools are its own, so none of them can be made to fail",
+    }
+    assert missing_reason("memory", found) == found.absent["memory"]
+    entries = ChatbotEvaluator().evaluate_response("Hello?", "Hello!", "mine", characteristics=found.characteristics)
+    assert entries["implementation_effort"].measured
+    # A package is a folder; a module that is nowhere has no source.
+    assert own_agent_kind("adk", "my_kitchen:agent", "mine").source == package
+    assert own_agent_kind("adk", "my_garden:agent", "mine").source is None
 
 
 @pytest.mark.slow

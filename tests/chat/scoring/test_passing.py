@@ -70,6 +70,26 @@ def test_an_answer_that_passes_on_a_sentence_of_a_tool_passes_without_a_truth(
     assert scored(said, domain="weather", user=asked, truth=None, tool_calls=calls).passed is passes
 
 
+@pytest.mark.parametrize(
+    ("said", "result", "passes"),
+    [
+        ("Dish: goulash. Minutes: 35.", {"status": "success", "dish": "goulash", "minutes": 35.0}, True),
+        ("It takes 35 minutes to make goulash: chop, fry.", {"dish": "Goulash", "n": 35, "do": ["chop", "fry"]}, True),
+        ("Dish: goulash. Minutes: 355.", {"dish": "goulash", "minutes": 35}, False),  # another figure
+        ("Dish: goulash. Minutes: 35.5.", {"dish": "goulash", "minutes": 35}, False),
+        ("Dish: goulash, on its way.", {"dish": "goulash", "minutes": 35}, False),  # not everything
+        ("A recipe for goulash.", {"dish": "goulash", "what": "recipe"}, False),  # nothing that was not asked
+        ("It takes 35.", {"status": "success", "minutes": 35}, False),  # one value may stand in any answer
+    ],
+)
+def test_an_answer_that_states_a_whole_table_of_a_tool_passes_without_a_truth(
+    said: str, result: object, passes: bool
+) -> None:
+    calls = [ToolCall(name="find_recipe", arguments={"dish": "goulash"}, result=result)]
+    asked = "Find a recipe for goulash."
+    assert scored(said, domain="weather", user=asked, truth=None, tool_calls=calls).passed is passes
+
+
 def test_a_wrong_figure_fails_whatever_the_mean_is() -> None:
     answer = scored("A single ticket costs €98.90, and it is in stock in every shop of the city, as it always was.")
     assert answer.entries["accuracy"].score >= 0.7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, FailedCheck, Record
 from assay.chat.scoring.outcomes.quirk_matrix import quirk_matrix, quirk_summaries, quirks_json
-from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_outcome
+from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_outcome, without_quirk
 from assay.chat.scoring.outcomes.robustness import (
     OUTCOMES,
     QuirkOutcome,
@@ -177,6 +178,56 @@ def test_next_turn_is_what_follows_the_last_quirk() -> None:
     assert works_afterwards(ANSWERS[6:8]) is False
     assert works_afterwards(ANSWERS[:1]) is None  # nothing follows
     assert works_afterwards(ANSWERS[1:2]) is None  # no quirk
+
+
+def unplayed(trial: list[Answer]) -> list[Answer]:
+    skipped = Record(status="skipped", quirk="length*1", kind="answer", reason="cannot reach it")
+    return [replace(answer, passed=False, record=skipped) for answer in trial]
+
+
+def without_its_quirk(agent: str, scenario: str, *, next_fails: bool = False) -> list[Answer]:
+    first, then = trial(agent, scenario, "recovered")
+    record = without_quirk(Record(quirk="unknown_tool", quirk_occurred=False, kind="answer"))
+    later = Record(status="failed" if next_fails else "scored")
+    return [replace(first, passed=False, record=record), replace(then, passed=not next_fails, record=later)]
+
+
+def test_a_quirk_that_did_not_occur_counts_nowhere() -> None:
+    answers = [*without_its_quirk("a", "absent"), *trial("a", "met", "recovered"), *trial("b", "absent", "hung")]
+    scores = Scores(tuple(answers), ())
+    assert answers[0].record is not None
+    assert answers[0].record.reason == "the quirk unknown_tool did not occur: the turn had no call of a tool"
+    assert scores.trials("a") == {"met": {0: True}}
+    absent, met = quirk_matrix(scores)
+    assert (absent.scenario, absent.badness, absent.differs, absent.is_harmless) == ("absent", (1, 4, 0), False, False)
+    assert (absent.cells[0].worst, absent.cells[0].missing, absent.cells[0].works) == (None, 1, (0, 0))
+    assert met.is_harmless
+    a, b = quirk_summaries([absent, met], ["a", "b"])
+    assert (a.total, a.missing, a.works) == (1, 1, (1, 1))
+    assert (b.total, b.missing) == (1, 0)
+    data = quirks_json(scores)
+    assert data is not None
+    assert data["agents"]["a"]["did_not_occur"] == data["matrix"][0]["agents"]["a"]["did_not_occur"] == 1
+    assert "quirks_handled" not in tallies_of(answers)["a"][Case("absent")]
+    # A row in which it occurred for nobody is not one from which all recovered; a turn that fails is a failure.
+    alone = Scores(tuple(without_its_quirk("a", "absent", next_fails=True)), ())
+    assert not quirk_matrix(alone)[0].is_harmless
+    assert alone.trials("a") == {"absent": {0: False}}
+
+
+def test_a_turn_that_fails_without_its_quirk_is_a_plain_failure() -> None:
+    failed = Record(quirk="unknown_tool", quirk_occurred=False, status="failed", breakdown="exception", reason="No!")
+    assert broken_turn(failed, "", expected=None, limit=8, worst=None) == (failed, ())
+
+
+def test_the_next_turn_counts_if_it_was_played_and_works_with_an_answer_if_expectations_do_not_apply() -> None:
+    first, then = trial("a", "s", "degraded", next_passes=False)
+    assert works_afterwards(unplayed([first, then])) is None
+    lacking = Record(not_applicable=["accuracy >= 0.9: the agent's tools are its own"])
+    assert works_afterwards([first, replace(then, record=lacking, response="I have no way to look it up.")]) is True
+    assert works_afterwards([first, replace(then, record=lacking, response=" ")]) is False
+    broken = lacking.model_copy(update={"status": "failed"})
+    assert works_afterwards([first, replace(then, record=broken, response="I have")]) is False
 
 
 def test_outcomes_are_tallied_and_compared() -> None:

@@ -387,3 +387,31 @@ def test_any_request_gets_an_answer_or_an_error(server: str, body: dict[str, Any
     assert response.status_code in (200, 400), response.text
     if response.status_code == 400:
         assert response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_satisfies_the_schema_of_the_request(client: openai.OpenAI, stream: bool) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"mood": {"enum": ["good", "bad"]}, "said": {"type": "string"}, "risk": {"type": "integer"}},
+        "required": ["mood", "said", "risk"],
+    }
+    wanted = {"type": "json_schema", "json_schema": {"name": "Answer", "schema": schema, "strict": True}}
+    # Tools are called first.
+    assert complete(client, response_format=wanted).choices[0].message.tool_calls
+    found = complete(client, ANSWERED, response_format=wanted, stream=stream)
+    text = (
+        "".join(chunk.choices[0].delta.content or "" for chunk in found) if stream else found.choices[0].message.content
+    )
+    said = complete(client, ANSWERED).choices[0].message.content
+    assert json.loads(text) == {"mood": "good", "said": said, "risk": 1}
+    text = complete(client, ANSWERED, response_format={"type": "json_object"}).choices[0].message.content
+    assert json.loads(text) == {"answer": said}
+    assert complete(client, ANSWERED, response_format={"type": "text"}).choices[0].message.content == said
+
+
+@pytest.mark.parametrize("wanted", ["json", {"type": "json_schema"}, {"type": "xml"}])
+def test_a_response_format_that_does_not_exist_is_an_error(server: str, wanted: object) -> None:
+    answer = post(server, {"model": "m", "messages": QUESTION, "response_format": wanted})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == "response_format"

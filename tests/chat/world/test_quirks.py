@@ -12,12 +12,14 @@ import pytest
 from tests.chat.world.serving import TLS
 from tests.chat.world.weather_dialog import NOW, TOOLS, called, user
 
+from assay.chat.world.calls import CallLog
 from assay.chat.world.model_server import model_app
 from assay.chat.world.quirks import ANSWER_QUIRKS, TOOL_QUIRKS, WIRE_QUIRKS, Quirk
 from assay.chat.world.scripted import Skill
 from assay.chat.world.serving import LoopbackServer
 from assay.chat.world.situation import Situation, inject
 from assay.chat.world.tool_quirks import QuirkyWeatherClient
+from assay.chat.world.wanted_calls import WantedCall
 from assay.chat.world.weather import WeatherClient
 
 QUESTION = [user("What's the weather in Porto Alegre?")]
@@ -228,3 +230,46 @@ def test_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_quirks_are_named_once() -> None:
     assert len({*ANSWER_QUIRKS, *WIRE_QUIRKS, *TOOL_QUIRKS}) == sum(map(len, (ANSWER_QUIRKS, WIRE_QUIRKS, TOOL_QUIRKS)))
+
+
+# --- whether a quirk took effect ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("quirk", "messages", "occurred"),
+    [
+        ("unknown_tool", QUESTION, True),
+        ("unknown_tool", [user("Hello!")], False),  # the model makes no call
+        ("empty_answer", QUESTION, False),
+        ("empty_answer", ANSWERED, True),
+        ("keep_alive", QUESTION, False),  # nothing is streamed
+        ("status_500", QUESTION, True),
+    ],
+)
+def test_the_server_knows_whether_a_quirk_took_effect(
+    http: httpx.Client, quirk: str, messages: object, occurred: bool
+) -> None:
+    log = CallLog()
+    log.watch("s")
+    with LoopbackServer(model_app(42, Skill(), calls=log)) as running:
+        body = {"model": "m", "messages": messages, "tools": TOOLS}
+        http.post(f"{running.url}/v1/chat/completions", json=body, headers=headers(quirk, "s"))
+    assert [one.misbehaved for one in log.of_turn("s", 0)] == [occurred]
+
+
+def test_quirks_act_on_calls_of_any_tool(url: str, http: httpx.Client) -> None:
+    def changed(quirk: str, name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+        tools = [{"type": "function", "function": {"name": name}}]
+        found: dict[str, str] = {}
+        wanted = (WantedCall(name, arguments),)
+        with Situation("s", 0, 0, quirk=Quirk.parse(quirk), calls=wanted).attached():
+            inject(found)
+        body = {"model": "m", "messages": [user("Do it.")], "tools": tools}
+        sent = http.post(url, json=body, headers=found).json()["choices"][0]["message"]["tool_calls"]
+        return [(one["function"]["name"], one["function"]["arguments"]) for one in sent]
+
+    assert changed("similar_tool", "menu", {}) == [("menuTool", "{}")]
+    assert changed("arguments_wrong_type", "price", {"legs": 2}) == [("price", '{"legs": "as you like"}')]
+    assert changed("arguments_wrong_type", "price", {}) == [("price", "{}")]  # there is nothing to change
+    assert len(set(changed("twenty_calls", "find_recipe", {"dish": "soup", "n": 1}))) == 20
+    assert changed("twenty_calls", "price", {"legs": 2})[-1] == ("price", '{"legs": 2}')

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import signal
 import socket
+import struct
 import threading
 import time
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -221,3 +223,26 @@ def test_a_server_stops_at_once() -> None:
 
     # A busy machine may delay one of them, but not every one.
     assert min(seconds() for _ in range(10)) < 0.09
+
+
+def test_a_client_that_goes_away_in_a_stream_leaves_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    gone, sent = threading.Event(), threading.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        gone.wait(3)  # the event loop does not notice it: it is busy, as with many conversations
+        for _ in range(50):
+            yield b"x" * 1000
+        sent.set()
+
+    async def streaming(_: Request) -> Response:
+        return StreamingResponse(pieces())
+
+    with LoopbackServer(Starlette(routes=[Route("/", streaming)])) as server:
+        address = urlsplit(server.url)
+        with socket.create_connection((str(address.hostname), address.port or 0)) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            time.sleep(0.2)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
+        gone.set()
+        sent.wait(3)
+    assert [record.message for record in caplog.records if record.name == "asyncio"] == []

@@ -425,3 +425,17 @@ def _modules_here() -> list[str]:
     """Names of modules in the current folder."""
     here = Path.cwd()
     return [one.stem for one in (*here.glob("*.py"), *(init.parent for init in here.glob("*/__init__.py")))]
+
+
+def module_source(module_name: str) -> Path | None:
+    """The file of a module, or the folder of a package, where `load_attribute` would find it; None if it is not there.
+
+    Nothing is imported: a module of the user's may run its agent when it is.
+    """
+    for folder in dict.fromkeys((*sys.path, os.getcwd())):
+        place = Path(folder or os.getcwd()).joinpath(*module_name.split("."))
+        if (place / "__init__.py").is_file():
+            return place
+        if place.with_suffix(".py").is_file():
+            return place.with_suffix(".py")
+    return None

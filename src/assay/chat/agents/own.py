@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.chat.agents import AGENTS, Agent, AgentKind, Setup
-from assay.chat.agents.function import load_attribute
+from assay.chat.agents.function import load_attribute, module_source
 from assay.errors import UsageError, missing_extra
 
 
@@ -76,7 +76,8 @@ def own_agent_kind(framework: str, pointer: str, name: str, deps: str | None = N
         opened,
         extra=bundled.extra,
         distributions=bundled.distributions,
-        modules=(*bundled.modules, pointer.partition(":")[0]),
+        modules=bundled.modules,
+        source=module_source(pointer.partition(":")[0]),
         uses_setup=False,
         uses_model=True,
     )

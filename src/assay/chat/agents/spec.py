@@ -238,9 +238,20 @@ def _item(text: str) -> AgentSpec:
             raise unknown_name("framework", given["framework"], FRAMEWORKS)
     elif ":" in what:
         kind_name = "function"
+        first, _, module = what.partition(":")
+        if first in FRAMEWORKS and not _is_in_current_folder(first):
+            raise UsageError(
+                f"'{what}' names the module '{module}' and no attribute of it",
+                hint=f"Write NAME={first}:{module}:attribute, where attribute is {FRAMEWORKS[first].takes}",
+            )
     else:
         kind_name = "agent"
     return _checked(name, kind_name, what, given)
+
+
+def _is_in_current_folder(module: str) -> bool:
+    """Whether a module that is called like a framework is the user's own."""
+    return Path(f"{module}.py").is_file() or Path(module, "__init__.py").is_file()
 
 
 def agent_at(name: str, url: str, *, form: str = "openai") -> AgentSpec:

@@ -143,16 +143,24 @@ def measure_experience(
     attempt("installation", lambda: _installation_figures(kind, beside))
     if "installation" not in absent:
         attempt("framework", lambda: _framework_figures(kind, source, timeout))
+    if _keeps_no_memory(kind) and measured.pop("memory", None) is not None:
+        measured = {name: value for name, value in measured.items() if not name.startswith("memory_")}
+        absent["memory"] = "what keeps the conversations of an agent object is up to whatever runs it, here assay"
     attempt("fault", lambda: _fault_figures(kind, world, timeout))
     characteristics = _characteristics(measured)
     return Experience(
         agent=name or kind.name,
         measured=redacted_value(measured),
         characteristics=characteristics,
-        claimed=CLAIMED.get(_CLAIMS.get(kind.extra, "")),
+        claimed=CLAIMED.get(_CLAIMS.get(kind.extra, "")) if kind.uses_setup else None,
         method={name: how for name, how in METHOD.items() if name in measured or name in characteristics},
         absent=absent,
     )
+
+
+def _keeps_no_memory(kind: AgentKind) -> bool:
+    """Whether an agent is an object of the user's own, which is given its memory by the program that runs it."""
+    return bool(kind.uses_model) and not kind.uses_setup
 
 
 def _read_source(kind: AgentKind, absent: dict[str, str]) -> AssistantSource | None:

@@ -32,6 +32,8 @@ class ServerUrls(Protocol):
 
 def inject_faults(kind: AgentKind, world: ServerUrls | None, *, timeout: float) -> dict[str, Any]:
     """What can be seen of an expected and of an unexpected failure; raises ProcessError if neither can be caused."""
+    if not kind.uses_setup:
+        raise ProcessError("the agent's tools are its own, so none of them can be made to fail")
     module, name = getattr(kind.open, "__module__", None), getattr(kind.open, "__qualname__", "<")
     if module is None or "<" in name:
         raise ProcessError("the agent was created in this process and cannot be opened in another one")

@@ -348,11 +348,23 @@ def _watched_record(
     ]
     return {
         "quirk": _text(situation.quirk),
+        "quirk_occurred": _took_effect(situation),
         "breakdown": breakdown,
         "requests": watched.requests,
         "spans": spans,
         "log": [redacted(whole_text(line))[:LONGEST_REASON] for line in watched.log],
     }
+
+
+def _took_effect(situation: Situation) -> bool | None:
+    """Whether the tools misbehaved as the turn's quirk says; None if it is none of theirs, which the model's server
+    knows.
+    """
+    if situation.quirk is None or not situation.quirk.is_of_tools:
+        return None
+    from assay.chat.world.tool_quirks import took_effect
+
+    return took_effect(situation)
 
 
 def _shortened(value: Any) -> Any:

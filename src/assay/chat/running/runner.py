@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import AsyncExitStack, aclosing, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -326,7 +326,7 @@ class Runner:
         try:
             await self._warm_up(agent)
             whole = conversation.job()
-            with watched(self._calls, whole) as watching:
+            with watched(self._calls, whole, is_own=self._is_own(agent)) as watching:
                 for job in whole.parts():
                     async with aclosing(self.hosts[agent].play(job)) as turns:
                         async for played in turns:
@@ -376,7 +376,10 @@ class Runner:
         begin(trials[0])
         try:
             await self._warm_up(agent)
-            async with aclosing(host.play_all([conversation.job() for conversation in conversations])) as turns:
+            jobs = [conversation.job() for conversation in conversations]
+            async with AsyncExitStack() as stack:
+                watching = [stack.enter_context(watched(self._calls, one, is_own=self._is_own(agent))) for one in jobs]
+                turns = await stack.enter_async_context(aclosing(host.play_all(jobs)))
                 async for at, played in turns:
                     if played is None:
                         ended = at + 1
@@ -388,7 +391,7 @@ class Runner:
                     elif played.infrastructure_failure and may_retry:
                         repeated[at] = "again"
                     else:
-                        await conversations[at].add(played)
+                        await conversations[at].add(await watching[at].completed(played))
         except (RefusedError, CrashedError) as error:
             tried = await self._broken_off(conversations[ended], error, may_retry, True)
             if tried == "ended":
@@ -402,6 +405,10 @@ class Runner:
             await self._attempt(conversations[at], trials[at], sink, attempt, losses)
             unscored.add(conversations[at])
         return trials[ended:]
+
+    def _is_own(self, agent: str) -> bool:
+        """Whether an agent is an object of the user's own: the model is the run's, the tools are not."""
+        return self.hosts[agent].uses_model and not self.hosts[agent].uses_setup
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
         """The measured characteristics of an agent's developer experience, or None."""

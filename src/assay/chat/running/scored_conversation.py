@@ -19,13 +19,14 @@ from assay.chat.running.scoring_worker import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.applicability import expectations_of, unmeasured_checks
-from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_reactions
-from assay.chat.scoring.outcomes.robustness import Breakdown
+from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_reactions, without_quirk
+from assay.chat.scoring.outcomes.robustness import Breakdown, did_not_occur
 from assay.chat.scoring.passing import interrupted_checks
 from assay.chat.suites import ScenarioTurn
 from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.shop import ORDERS, SHOP_DOMAIN
 from assay.chat.world.situation import Situation
+from assay.chat.world.wanted_calls import wanted_calls
 from assay.errors import AssayError
 from assay.redaction import redacted
 
@@ -89,6 +90,7 @@ class ScoredConversation:
                 quirk=trial.scenario.quirk_of(at),
                 hang_up=trial.scenario.turns[at].hang_up,
                 consent=trial.scenario.turns[at].consent,
+                calls=wanted_calls(trial.scenario.turns[at].calls),
             )
             for at in range(len(trial.scenario.turns))
         )
@@ -130,7 +132,10 @@ class ScoredConversation:
         )
         outcome: asyncio.Future[Answer] | Exception | None = None
         try:
-            if record.status != "failed":
+            if record.status != "failed" and did_not_occur(record):
+                record = without_quirk(record)
+                self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
+            elif record.status != "failed":
                 asked = self._trial.scenario.turns[played.turn]
                 if played.message:
                     asked = asked.model_copy(update={"user": played.message})

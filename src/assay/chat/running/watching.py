@@ -1,5 +1,5 @@
-"""What the embedded servers saw of a conversation that its user disturbs: what went on after they hung up, and which
-history the model was sent next.
+"""What the embedded servers saw of a conversation: what went on after its user hung up and which history the model was
+sent next, whether a quirk took effect, and whether the scripted model could speak about an agent's subject.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def watched(calls: Callable[[], CallLog | None], job: Job) -> Iterator[Watching]:
-    """Watch the requests of a conversation while a `with` block runs, if its user disturbs it."""
-    log = calls() if job.is_disturbed else None
+def watched(calls: Callable[[], CallLog | None], job: Job, *, is_own: bool = False) -> Iterator[Watching]:
+    """Watch the requests of a conversation while a `with` block runs, if there is anything to see in it.
+
+    `is_own` says that the agent is an object of the user's own, which may be about any subject.
+    """
+    has_quirks = any(situation.quirk is not None for situation in job.situations)
+    log = calls() if job.is_disturbed or has_quirks or is_own else None
     if log is not None:
-        log.watch(job.session)
+        log.watch(job.session, with_bodies=job.is_disturbed)
     try:
-        yield Watching(log, job)
+        yield Watching(log, job, is_own=is_own)
     finally:
         if log is not None:
             log.forget(job.session)
@@ -32,8 +36,9 @@ def watched(calls: Callable[[], CallLog | None], job: Job) -> Iterator[Watching]
 class Watching:
     """Completes the records of a conversation's turns."""
 
-    def __init__(self, log: CallLog | None, job: Job) -> None:
+    def __init__(self, log: CallLog | None, job: Job, *, is_own: bool = False) -> None:
         self._log = log
+        self._is_own = is_own
         self._job = job
         self._halves: list[str] = []
         """Whole answers of which the user got a part."""
@@ -44,13 +49,13 @@ class Watching:
         """A turn with what the servers saw of it; the same if it is not watched."""
         if self._log is None:
             return played
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = self._of_model(played)
         hang_up = played.record.hang_up
         if hang_up is not None and hang_up.at is not None:
             await self._log.quiet(self._job.session, played.turn)
         calls = self._log.of_turn(self._job.session, played.turn)
         asked = next((call.body for call in calls if call.service == "model"), None)
-        if asked is not None:
+        if asked is not None and self._job.is_disturbed:
             found["history_flaws"] = history_flaws(asked, self._halves)
             if self._interrupted:
                 found["keeps_interrupted"] = all(text in user_texts(asked) for text in self._interrupted)
@@ -59,3 +64,15 @@ class Watching:
             self._halves += [call.whole_text for call in calls if call.whole_text is not None]
             self._interrupted.append(self._job.messages[played.turn])
         return replace(played, record=played.record.model_copy(update=found))
+
+    def _of_model(self, played: PlayedTurn) -> dict[str, Any]:
+        """Whether the turn's quirk took effect, and whether the model could speak about what was asked."""
+        assert self._log is not None
+        calls = self._log.of_turn(self._job.session, played.turn)
+        found: dict[str, Any] = {}
+        if self._is_own and any(call.is_beyond for call in calls):
+            found["beyond_model"] = True
+        quirk = self._job.situations[played.turn].quirk
+        if quirk is not None and not quirk.is_of_tools:
+            found["quirk_occurred"] = any(call.misbehaved for call in calls)
+        return found

@@ -97,6 +97,8 @@ class Record(BaseModel):
     """The tools that an agent with tools of its own offered to the model; None if that was not watched."""
     not_applicable: list[str] = Field(default_factory=list)
     """Expectations of the scenario that are not checked of an agent with tools of its own, each with the reason."""
+    beyond_model: bool = False
+    """Whether the scripted model, which speaks about the weather, said that it cannot help with this."""
     memory: int | None = None
     """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None
@@ -111,6 +113,8 @@ class Record(BaseModel):
     """Whether the message of a turn in which the user hung up was in that history; None if there was none."""
     quirk: str | None = None
     """How the model, its endpoint or a tool misbehaved."""
+    quirk_occurred: bool | None = None
+    """Whether it did: a model that makes no call cannot misspell one. None if that was not watched."""
     outcome: QuirkOutcome | None = None
     """What came of the quirk."""
     breakdown: Breakdown | None = None

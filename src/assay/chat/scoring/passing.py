@@ -8,7 +8,7 @@ claimed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.chat.checks import Check
 from assay.chat.reading.visible import visible_part
@@ -30,6 +30,9 @@ _ERRORS = frozenset({"short_error", "error"})
 _LONGEST_SAYS = 300
 # In words. Shorter results, such as a state or a name, may stand in any answer.
 _SHORTEST_SENTENCE = 4
+# A table with fewer values may be stated by any answer.
+_SMALLEST_TABLE = 2
+_OUTER_FIELDS = frozenset({"status", "success", "ok"})
 
 
 def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> tuple[FailedCheck, ...]:
@@ -204,14 +207,38 @@ def _says_what_is_demanded(turn: Turn) -> bool:
 
 
 def _passes_on_result(turn: Turn) -> bool:
-    """Whether the answer has a whole sentence that a tool returned, as agents with tools of their own give it."""
-    said = (turn.assistant or "").casefold()
+    """Whether the answer has a whole sentence that a tool returned, as agents with tools of their own give it, or
+    everything that stands in a table.
+    """
+    said, asked = (turn.assistant or "").casefold(), (turn.user or "").casefold()
+    results = [call.result for call in turn.tool_calls or () if call.error is None]
     return any(
         len(text.split()) >= _SHORTEST_SENTENCE and text.strip().casefold() in said
-        for call in turn.tool_calls or ()
-        if call.error is None
-        for text in _texts_in(call.result)
-    )
+        for result in results
+        for text in _texts_in(result)
+    ) or any(_states_all(list(_values_in(result)), said, asked) for result in results)
+
+
+def _states_all(values: Sequence[str], said: str, asked: str) -> bool:
+    """Whether an answer has every value of a table as whole words, and not only those of the question."""
+    if len(values) < _SMALLEST_TABLE or all(value in asked for value in values):
+        return False
+    return all(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|[.,]\d)", said) for value in values)
+
+
+def _values_in(result: object) -> Iterator[str]:
+    """Texts and numbers in a table or a list, at any depth; how the call went is none."""
+    if isinstance(result, Mapping):
+        for name, value in result.items():
+            if name not in _OUTER_FIELDS or isinstance(value, (Mapping, list)):
+                yield from _values_in(value)
+    elif isinstance(result, list):
+        for value in result:
+            yield from _values_in(value)
+    elif isinstance(result, str) and result.strip():
+        yield result.strip().casefold()
+    elif isinstance(result, (int, float)) and not isinstance(result, bool):
+        yield f"{result:g}" if isinstance(result, float) and result.is_integer() else str(result)
 
 
 def _returns_courtesy(context: ScoringContext) -> bool:

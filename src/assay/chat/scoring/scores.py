@@ -16,6 +16,7 @@ from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE, METRICS, Metric, ScoreScale
+from assay.chat.scoring.outcomes.robustness import did_not_occur
 from assay.chat.scoring.table import ScoreTable
 from assay.chat.transcript import ToolCall, Transcript, Transcripts
 from assay.redaction import redacted, redacted_value
@@ -217,16 +218,23 @@ def trials_of(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[int, bool
     """Whether each repetition passes, by agent and scenario.
 
     A trial is one repetition of a scenario; it passes if all its answers do. A turn that failed does not pass;
-    a trial that was skipped from its first turn on is none, and a scenario without trials is not there.
+    a trial that was skipped from its first turn on is none, nor is one whose quirk did not occur unless a turn failed,
+    and a scenario without trials is not there.
     """
     found: dict[tuple[str, str], dict[int, bool]] = {}
     skipped: set[tuple[str, str, int]] = set()
+    without_quirk: set[tuple[str, str, int]] = set()
+    failed: set[tuple[str, str, int]] = set()
     for answer in answers:
-        if answer.turn == 0 and answer.record is not None and answer.record.status == "skipped":
-            skipped.add((answer.agent, answer.scenario, answer.repetition))
+        if answer.status == "failed":
+            failed.add(answer.key)
+        elif did_not_occur(answer.record):
+            without_quirk.add(answer.key)
+        elif answer.turn == 0 and answer.status == "skipped":
+            skipped.add(answer.key)
         of_scenario = found.setdefault((answer.agent, answer.scenario), {})
         of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
-    for agent, scenario, repetition in skipped:
+    for agent, scenario, repetition in skipped | (without_quirk - failed):
         del found[agent, scenario][repetition]
     return {key: of_scenario for key, of_scenario in found.items() if of_scenario}
 

@@ -35,6 +35,10 @@ class WatchedCall:
     """When the client closed the connection, if that was before the end of the response."""
     is_open: bool = False
     """Whether it is held."""
+    misbehaved: bool = False
+    """Whether the quirk of the turn took effect in the response."""
+    is_beyond: bool = False
+    """Whether the scripted model said that it cannot help with the subject."""
 
 
 class CallLog:
@@ -43,21 +47,26 @@ class CallLog:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._calls: dict[str, list[WatchedCall]] = {}
+        self._with_bodies: set[str] = set()
 
-    def watch(self, session: str) -> None:
-        """Keep the requests of a conversation from now on."""
+    def watch(self, session: str, *, with_bodies: bool = True) -> None:
+        """Keep the requests of a conversation from now on, with what the model was sent or without."""
         with self._lock:
             self._calls[session] = []
+            if with_bodies:
+                self._with_bodies.add(session)
 
     def forget(self, session: str) -> None:
         """Keep them no longer."""
         with self._lock:
             self._calls.pop(session, None)
+            self._with_bodies.discard(session)
 
     def add(self, situation: Situation, service: Service, body: bytes = b"") -> WatchedCall:
         """A request has come; it is kept if its conversation is watched."""
-        call = WatchedCall(service, situation.turn, time.time(), body)
         with self._lock:
+            kept = body if situation.session in self._with_bodies else b""
+            call = WatchedCall(service, situation.turn, time.time(), kept)
             if situation.session in self._calls:
                 self._calls[situation.session].append(call)
         return call

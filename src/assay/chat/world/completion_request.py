@@ -13,6 +13,8 @@ from assay.chat.world.tokens import count_tokens
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 # Tokens of a message besides its text, as with OpenAI's models.
 _TOKENS_PER_MESSAGE = 3
+# What an answer looks like if it must be JSON, whatever it contains.
+_ANY_OBJECT = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 
 
 class ApiError(Exception):
@@ -62,6 +64,8 @@ class CompletionRequest:
         limits = [_limit(body, name) for name in ("max_completion_tokens", "max_tokens")]
         self.max_tokens = next((limit for limit in limits if limit is not None), None)
         self.stop = _stop(body.get("stop"))
+        self.answer_schema = _answer_schema(body.get("response_format"))
+        """The JSON schema that the answer must satisfy; None if it may be any text."""
         self.raw_tools = body.get("tools")
 
     @functools.cached_property
@@ -105,6 +109,20 @@ def _stop(value: Any) -> list[str]:
     if not isinstance(stops, list) or not all(isinstance(one, str) for one in stops):
         raise _invalid("stop", "must be a string or a list of strings")
     return [one for one in stops if one]
+
+
+def _answer_schema(value: Any) -> Mapping[str, Any] | None:
+    """The schema in `response_format`."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if value is None or kind == "text":
+        return None
+    if kind == "json_object":
+        return _ANY_OBJECT
+    named = value.get("json_schema") if kind == "json_schema" else None
+    schema = named.get("schema", {}) if isinstance(named, dict) else None
+    if not isinstance(schema, dict):
+        raise _invalid("response_format", "must be of type 'text', 'json_object' or 'json_schema', with its schema")
+    return schema
 
 
 def _messages(value: Any) -> list[dict[str, Any]]:

@@ -21,6 +21,8 @@ _FIGURE = re.compile(r"[-−]?\d")
 
 def affects_message(kind: str, completion: Completion) -> bool:
     """Whether a quirk can affect this completion: some need calls, others an answer."""
+    if kind in _ON_ARGUMENTS:
+        return bool(completion.calls) and bool(json.loads(completion.calls[0]["function"]["arguments"]))
     if kind in _ON_CALLS:
         return bool(completion.calls)
     if kind in _ON_ANSWERS:
@@ -69,6 +71,8 @@ def _not_json(arguments: dict[str, Any]) -> str:
 
 
 def _wrong_type(arguments: dict[str, Any]) -> str:
+    if not any(isinstance(value, str) for value in arguments.values()):
+        return json.dumps(dict.fromkeys(arguments, "as you like"))
     return json.dumps({name: 42 if isinstance(value, str) else value for name, value in arguments.items()})
 
 
@@ -94,13 +98,15 @@ def _named(change: Callable[[str], str]) -> Callable[[Completion], None]:
 
 def _camel_case(name: str) -> str:
     first, *others = name.split("_")
-    return first + "".join(part.capitalize() for part in others)
+    return first + ("".join(part.capitalize() for part in others) or "Tool")
 
 
 def _twenty(completion: Completion) -> None:
     first = completion.calls[0]
     name = first["function"]["name"]
-    others = [json.dumps({"city": city}) for city in _OTHER_CITIES]
+    asked = json.loads(first["function"]["arguments"])
+    varied = next((key for key, value in asked.items() if isinstance(value, str)), None)
+    others = [json.dumps(asked if varied is None else {**asked, varied: city}) for city in _OTHER_CITIES]
     completion.calls = [first] + [
         {**first, "id": f"{first['id']}{at}", "function": {"name": name, "arguments": arguments}}
         for at, arguments in enumerate(others)
@@ -155,6 +161,8 @@ _ON_CALLS: Mapping[str, Callable[[Completion], None]] = {
     "calls_without_finish_reason": _with_finish_reason(None),
     "calls_end_with_length": _ended_by_length,
 }
+# These need an argument that they can change.
+_ON_ARGUMENTS = frozenset({"arguments_wrong_type", "arguments_missing"})
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -106,8 +106,10 @@ class _Service:
         self._fail(situation, turn)
         parsed = CompletionRequest(raw)
         created = int(situation.now.timestamp()) if situation.now is not None else int(time.time())
+        output = self._output(parsed, situation)
+        call.is_beyond = output.is_beyond
         completion = Completion(
-            self._output(parsed, situation),
+            output,
             parsed,
             digest_of(self.seed, raw.decode("utf-8", "replace")),
             created,
@@ -116,6 +118,7 @@ class _Service:
         headers = {"x-request-id": f"req_{completion.id.removeprefix('chatcmpl-')}"}
         quirk = situation.quirk
         if quirk is not None and self._has(quirk.kind, completion) and self.hits.take(turn, quirk.times):
+            call.misbehaved = True
             if quirk.kind in wire_quirks.RESPONSES:
                 return await wire_quirks.RESPONSES[quirk.kind](request, completion, headers)
             model_quirks.misbehave(quirk.kind, completion)
@@ -146,7 +149,12 @@ class _Service:
             last = max(at for at, message in enumerate(messages) if message["role"] == "user")
             messages = messages[: last + 1]
         return self.scripted.respond(
-            messages, parsed.tools, situation, tool_choice=parsed.tool_choice, parallel=parsed.parallel
+            messages,
+            parsed.tools,
+            situation,
+            tool_choice=parsed.tool_choice,
+            parallel=parsed.parallel,
+            answer_schema=parsed.answer_schema,
         )
 
     def _has(self, quirk: str, completion: Completion) -> bool:

@@ -89,6 +89,11 @@ TOOL_QUIRKS: Mapping[str, str] = {
 QUIRKS: Mapping[str, str] = {**ANSWER_QUIRKS, **WIRE_QUIRKS, **TOOL_QUIRKS}
 """Every quirk that can be switched on, with a description of what happens."""
 
+_ON_CALLS = frozenset(
+    {"unknown_tool", "similar_tool", "unnamed_tool", "same_call_forever", "twenty_calls", "duplicate_call_ids",
+     "empty_call_id", "missing_call_id", "text_and_calls", "stream_cut_in_arguments", "stream_ends_in_arguments"}
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Quirk:
@@ -115,6 +120,19 @@ class Quirk:
     def is_of_tools(self) -> bool:
         """Whether a tool misbehaves, and not the model or its endpoint."""
         return self.kind in TOOL_QUIRKS
+
+    @property
+    def acts_on(self) -> str:
+        """What a turn must have for it to occur."""
+        if self.is_of_tools:
+            return "look-up by a tool"
+        if self.kind.startswith("arguments_"):
+            return "call of a tool with arguments"
+        if self.kind in _ON_CALLS or self.kind.startswith("calls_"):
+            return "call of a tool"
+        if self.kind.startswith("status_") or self.kind in WIRE_QUIRKS:
+            return "streamed response of the model"
+        return "answer of the model"
 
     @property
     def words(self) -> str:

@@ -181,11 +181,17 @@ def _abort(receive: Receive, reset: bool) -> None:
 
     With `reset` the client gets a TCP reset instead of an end of the stream.
     """
-    transport = receive.__self__.transport  # type: ignore[attr-defined]  # uvicorn's own receive is a bound method
+    transport = _transport(receive)
     if reset:
         connection = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
+
+
+def _transport(receive: Receive) -> asyncio.Transport:
+    """The connection of a request: uvicorn's own `receive` is a bound method."""
+    transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]
+    return transport
 
 
 class _OwnHostApp:
@@ -278,6 +284,10 @@ class _StoppableApp:
 
         async def sending(message: Message) -> None:
             nonlocal progress
+            if _transport(receive).is_closing():
+                # The client has gone, and uvicorn hears of it in the next step of the loop; then it sends nothing more.
+                # Until then, asyncio would warn of every piece that it cannot send.
+                await asyncio.sleep(0)
             await send(message)
             progress = message["type"] if message.get("more_body") or message["type"].endswith("start") else "done"
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from assay.chat.world.faults import Fault
 from assay.chat.world.quirks import Quirk
+from assay.chat.world.wanted_calls import WantedCall, read_calls, written_calls
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Situation:
     consent: UserDecision | None = None
     speed: float = 0.0
     """Tokens a second of the scripted model's streams in this turn; 0 for those of its server."""
+    calls: tuple[WantedCall, ...] = ()
+    """Calls of an agent's own tools that the turn expects: the scripted model makes them."""
 
     def to_text(self) -> dict[str, str]:
         """The fields as text, without those that are not set."""
@@ -67,6 +70,8 @@ class Situation:
             found["consent"] = self.consent
         if self.speed:
             found["speed"] = repr(self.speed)
+        if self.calls:
+            found["calls"] = written_calls(self.calls)
         return found
 
     @classmethod
@@ -83,6 +88,7 @@ class Situation:
             cast("HangUpMoment | None", parts.get("hang_up")),
             cast("UserDecision | None", parts.get("consent")),
             float(parts.get("speed", 0.0)),
+            read_calls(parts["calls"]) if "calls" in parts else (),
         )
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.chat.scoring.outcomes.interruption_matrix import interruption_matrix
-from assay.chat.scoring.outcomes.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.quirk_matrix import DID_NOT_OCCUR, OUTCOME_WORDS, quirk_matrix, quirk_summaries
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
 from assay.compare.costs import costs_of
@@ -145,7 +145,9 @@ def _quirks(scores: Scores) -> str:
     for row in rows:
         if not row.is_harmless:
             cells = [
-                "–" if cell.worst is None else OUTCOME_WORDS[cell.worst] + (" !" if cell.is_broken else "")
+                (DID_NOT_OCCUR if cell.missing else "–")
+                if cell.worst is None
+                else OUTCOME_WORDS[cell.worst] + (" !" if cell.is_broken else "")
                 for cell in row.cells
             ]
             lines.append(f"| {' | '.join(map(_escaped, (row.scenario, *cells)))} |")

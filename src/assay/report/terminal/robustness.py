@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.chat.scoring.outcomes.quirk_matrix import QuirkCell, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.quirk_matrix import DID_NOT_OCCUR, QuirkCell, quirk_matrix, quirk_summaries
 from assay.chat.scoring.outcomes.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
@@ -24,6 +24,7 @@ _SHORT: Mapping[QuirkOutcome, str] = {
     "hung": "HUNG",
     "crashed": "CRASH",
 }
+_ABSENT = "n/a"
 _STYLES = {
     "recovered": "green",
     "degraded": "yellow",
@@ -46,6 +47,9 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         for outcome in OUTCOMES:
             cells = [Text(f"{sums[at].counts[outcome]:,}", _STYLES[outcome]) for at in some]
             shown.add_row(Text(_outcome(outcome)), *cells)
+        if any(one.missing for one in sums):
+            cells = [Text(f"{sums[at].missing:,}", "dim") for at in some]
+            shown.add_row(Text(f"{_ABSENT}: {DID_NOT_OCCUR}"), *cells)
         shown.add_row(Text("the next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
         yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
     harmful = [row for row in rows if not row.is_harmless]
@@ -69,5 +73,5 @@ def _outcome(outcome: QuirkOutcome) -> str:
 
 def _cell(cell: QuirkCell) -> Text:
     if cell.worst is None:
-        return Text("skipped" if cell.reasons else "–", style="dim")
+        return Text(_ABSENT if cell.missing else "skipped" if cell.reasons else "–", style="dim")
     return Text(_SHORT[cell.worst] + (" !" if cell.is_broken else ""), style=_STYLES[cell.worst])

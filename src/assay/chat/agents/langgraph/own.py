@@ -21,6 +21,7 @@ from langgraph.types import Command
 
 from assay.chat.agents import Limits, Reply, Setup
 from assay.chat.agents._shared.assistant import openai_client, sync_openai_client
+from assay.chat.agents._shared.reached import reached
 from assay.chat.agents.langgraph._spans import SpanBridge
 from assay.chat.agents.langgraph.assistant import Assistant, reply_of
 from assay.chat.agents.own import Dependencies, cannot_redirect, instances_of, without_arguments
@@ -44,9 +45,14 @@ async def open_own(
     """The user's graph, ready to answer. One without a checkpointer gets one, or it would remember nothing."""
     # Only whole instances: pydantic's template of a class is an object too.
     models = [one for one in instances_of(BaseChatModel) if "cache" in one.__dict__]
+    # Another graph of the same module may have any model.
     others = [one for one in models if not isinstance(one, BaseChatOpenAI)]
     if others:
-        raise cannot_redirect(f"the graph, a {type(others[0]).__name__},")
+        others_ids = set(map(id, others))
+        for part in reached(found):
+            if id(part) in others_ids:
+                raise cannot_redirect(f"the graph, a {type(part).__name__},")
+    models = [one for one in models if isinstance(one, BaseChatOpenAI)]
     if not models:
         raise UsageError(
             "the graph has no model that could be redirected", hint="Create its model when the module is imported"

@@ -14,6 +14,7 @@ from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.outcomes.robustness import (
     OUTCOMES,
     QuirkOutcome,
+    did_not_occur,
     is_acceptable,
     severity,
     works_afterwards,
@@ -31,6 +32,8 @@ OUTCOME_WORDS: Final[Mapping[QuirkOutcome, str]] = {
     "crashed": "crashed",
 }
 """Each outcome in one word, for tables."""
+DID_NOT_OCCUR: Final = "did not occur"
+"""What a table says of a quirk that had nothing to act on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,11 @@ class QuirkCell:
 
     agent: str
     outcomes: tuple[QuirkOutcome, ...]
-    """One for each repetition that was played; empty if none was."""
+    """One for each repetition in which the quirk occurred; empty if it did in none."""
+    missing: int
+    """Repetitions that were played and in which the quirk had nothing to act on."""
     works: tuple[int, int]
-    """Repetitions in which the turns after it pass, and repetitions that have such turns."""
+    """Repetitions in which the turns after it work, and repetitions in which such turns were played."""
     did: tuple[str, ...]
     """What the framework did, each once."""
     reasons: tuple[str, ...]
@@ -53,7 +58,7 @@ class QuirkCell:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a turn after it does not pass."""
+        """Whether a turn after it does not work."""
         return self.works[0] < self.works[1]
 
 
@@ -87,8 +92,10 @@ class QuirkRow:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether every agent that played it recovered, and every next turn works."""
-        return all(cell.worst in (None, "recovered") and not cell.is_broken for cell in self.cells)
+        """Whether it occurred, every agent recovered, and every next turn works."""
+        return any(cell.outcomes for cell in self.cells) and all(
+            cell.worst in (None, "recovered") and not cell.is_broken for cell in self.cells
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,9 @@ class QuirkSummary:
     agent: str
     counts: Mapping[QuirkOutcome, int]
     works: tuple[int, int]
-    """Trials whose turns after the quirk pass, and trials that have such turns."""
+    """Trials whose turns after the quirk work, and trials in which such turns were played."""
+    missing: int
+    """Trials in which the quirk had nothing to act on; they count nowhere else."""
 
     @property
     def total(self) -> int:
@@ -137,6 +146,7 @@ def _cell(agent: str, trials: Sequence[Sequence[Answer]]) -> QuirkCell:
     return QuirkCell(
         agent,
         tuple(record.outcome for record in records if record.outcome is not None),
+        sum(any(did_not_occur(answer.record) for answer in trial) for trial in trials),
         (sum(after), len(after)),
         tuple(dict.fromkeys(did for record in records for did in record.did)),
         tuple(dict.fromkeys(record.reason for record in records if record.reason)),
@@ -150,7 +160,8 @@ def quirk_summaries(rows: Sequence[QuirkRow], agents: Sequence[str]) -> list[Qui
         cells = [row.cells[at] for row in rows]
         counts = Counter(outcome for cell in cells for outcome in cell.outcomes)
         works = (sum(cell.works[0] for cell in cells), sum(cell.works[1] for cell in cells))
-        found.append(QuirkSummary(agent, {outcome: counts[outcome] for outcome in OUTCOMES}, works))
+        missing = sum(cell.missing for cell in cells)
+        found.append(QuirkSummary(agent, {outcome: counts[outcome] for outcome in OUTCOMES}, works, missing))
     return found
 
 
@@ -165,6 +176,7 @@ def quirks_json(scores: Scores) -> dict[str, Any] | None:
                 "outcomes": dict(one.counts),
                 "handled": one.handled,
                 "trials": one.total,
+                "did_not_occur": one.missing,
                 "next_turns_passed": one.works[0],
                 "next_turns": one.works[1],
             }
@@ -179,6 +191,7 @@ def quirks_json(scores: Scores) -> dict[str, Any] | None:
                     cell.agent: {
                         "outcome": cell.worst,
                         "outcomes": list(cell.outcomes),
+                        "did_not_occur": cell.missing,
                         "next_turn_passes": None if not cell.works[1] else not cell.is_broken,
                         "did": list(cell.did),
                         "reasons": list(cell.reasons),

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.chat.scoring.answers import FailedCheck, Record
-from assay.chat.scoring.outcomes.robustness import DEFAULT_WORST, QuirkOutcome, is_acceptable, outcome_of, reactions
+from assay.chat.scoring.outcomes.robustness import (
+    DEFAULT_WORST,
+    QuirkOutcome,
+    did_not_occur,
+    is_acceptable,
+    outcome_of,
+    reactions,
+)
 from assay.chat.transcript import ToolCall
+from assay.chat.world.quirks import Quirk
 
 _LONGEST_REASON = 300
 
@@ -32,6 +40,13 @@ def with_reactions(record: Record, response: str, expected: Sequence[ToolCall] |
     return record.model_copy(update={"did": did})
 
 
+def without_quirk(record: Record) -> Record:
+    """The record of an answered turn whose quirk did not occur: it says nothing about the agent."""
+    acts_on = Quirk.parse(record.quirk).acts_on if record.quirk else "response"
+    reason = f"the quirk {record.quirk} did not occur: the turn had no {acts_on}"
+    return record.model_copy(update={"status": "skipped", "reason": reason})
+
+
 def broken_turn(
     record: Record,
     response: str,
@@ -41,7 +56,7 @@ def broken_turn(
     worst: QuirkOutcome | None,
 ) -> tuple[Record, tuple[FailedCheck, ...]]:
     """The record of a turn that was not scored, with its outcome if a quirk broke it."""
-    if record.quirk is None or record.breakdown is None:
+    if record.quirk is None or record.breakdown is None or did_not_occur(record):
         return record, ()
     done = with_reactions(record, response, expected, limit)
     return with_outcome(done, outcome_of(breakdown=record.breakdown), worst)

@@ -62,11 +62,26 @@ def is_acceptable(outcome: QuirkOutcome, worst: QuirkOutcome | None = None) -> b
 
 
 def works_afterwards(answers: Sequence[Answer]) -> bool | None:
-    """Whether the turns after the one with a quirk pass; None if there is none. For the answers of one trial."""
+    """Whether the turns after the one with a quirk work; None if none was played, or if the quirk did not occur.
+
+    For the answers of one trial. A turn works if it passes; if expectations of the scenario do not apply to the agent,
+    an answer without an error is enough.
+    """
     last = max((at for at, answer in enumerate(answers) if answer.record and answer.record.quirk), default=None)
-    if last is None or last + 1 == len(answers):
+    if last is None or did_not_occur(answers[last].record):
         return None
-    return all(answer.passed for answer in answers[last + 1 :])
+    played = [answer for answer in answers[last + 1 :] if answer.status != "skipped"]
+    return all(map(_works, played)) if played else None
+
+
+def _works(answer: Answer) -> bool:
+    left_out = answer.record is not None and answer.record.not_applicable
+    return answer.passed or bool(left_out and answer.status == "scored" and answer.response.strip())
+
+
+def did_not_occur(record: Record | None) -> bool:
+    """Whether a turn was played without the quirk that it was to have, because there was nothing to act on."""
+    return record is not None and record.quirk_occurred is False
 
 
 def reactions(

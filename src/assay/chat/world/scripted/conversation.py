@@ -24,6 +24,15 @@ _FAILURE = re.compile(
     r"|exception|traceback)\b",
     re.IGNORECASE,
 )
+# ADK tells an agent what another one did in messages of the user, newer versions between marks.
+_RELAYED = "For context:"
+_QUOTED = r":\s*(?:<<<\w+>>>\n)?(?P<{}>.*?)(?=\n<<<|\n\[|\Z)"
+_RELAYED_PART = re.compile(
+    r"^\[[^\]\n]*\] (?:called tool `(?P<call>[^`]*)` with parameters" + _QUOTED.format("arguments")
+    + r"|`(?P<tool>[^`]*)` tool returned result" + _QUOTED.format("result")
+    + r"|said" + _QUOTED.format("text") + ")",
+    re.DOTALL | re.MULTILINE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,8 @@ class UserTurn:
     said: str
     outcomes: list[ToolOutcome] = field(default_factory=list)
     answer: str | None = None
+    relayed: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    """Calls of another agent whose results have not come yet."""
 
 
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
@@ -53,7 +64,11 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
     for message in messages:
         role = message.get("role")
         if role == "user":
-            turns.append(UserTurn(message_text(message.get("content"))))
+            said = message_text(message.get("content"))
+            if turns and said.startswith(_RELAYED):
+                _add_relayed(said, turns[-1])
+            else:
+                turns.append(UserTurn(said))
         elif not turns:
             continue
         elif role == "assistant":
@@ -67,6 +82,24 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
             result, failure = read_result(message_text(message.get("content")))
             turns[-1].outcomes.append(ToolOutcome(name, arguments, result, failure))
     return turns or [UserTurn("")]
+
+
+def _add_relayed(text: str, turn: UserTurn) -> None:
+    """Add what another agent did in this turn: its calls, their results, what it said."""
+    for found in _RELAYED_PART.finditer(text):
+        if found["call"] is not None:
+            # Its result comes later, in another message of this kind.
+            turn.relayed.append((found["call"], _arguments(found["arguments"])))
+        elif found["tool"] is not None:
+            arguments: Mapping[str, Any] = {}
+            asked = next((one for one in turn.relayed if one[0] == found["tool"]), None)
+            if asked is not None:
+                turn.relayed.remove(asked)
+                arguments = asked[1]
+            result, failure = read_result(found["result"].strip())
+            turn.outcomes.append(ToolOutcome(found["tool"], arguments, result, failure))
+        else:
+            turn.answer = found["text"].strip()
 
 
 def _calls(message: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:

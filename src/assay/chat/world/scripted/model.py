@@ -5,21 +5,24 @@ A pure function of its seed, its skill, the situation and the request. A stand-i
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from assay.chat.world import wanted_calls as tools
 from assay.chat.world.cities import find_city
 from assay.chat.world.climate import climate_of
-from assay.chat.world.scripted import planning, shopping, talk
+from assay.chat.world.scripted import following, planning, shopping, talk
 from assay.chat.world.scripted.as_user import user_message
 from assay.chat.world.scripted.cities import city_key
 from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
 from assay.chat.world.scripted.conversation import UserTurn, read_conversation
 from assay.chat.world.scripted.planning import Toolbox, ToolUse
 from assay.chat.world.scripted.quirky import believed
+from assay.chat.world.scripted.schemas import completed, filled
 from assay.chat.world.scripted.skill import Skill
 from assay.chat.world.scripted.user_facts import UserProfile
 from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, LookupFailure, ReportedWeather
@@ -33,6 +36,8 @@ _OTHER_CITIES = ("London", "Tokyo", "Madrid", "Toronto", "Sydney", "Cairo")
 # Range of the error of a wrong figure in °C: even after rounding more than the 2 °C that the accuracy metric accepts.
 _OFF_BY = (4.0, 9.0)
 _LONGEST_ARGUMENT = 200
+# ADK's agents with tools and an output schema give their answer as the arguments of this one.
+_ANSWER_TOOL = "set_model_response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,15 @@ class ModelOutput:
 
     text: str | None = None
     calls: tuple[ToolUse, ...] = ()
+    is_beyond: bool = False
+    """Whether it says that it cannot help, because it speaks about the weather and has no tool for it."""
 
 
 class ScriptedModel:
-    """Answers like a weather assistant, with errors at the rates that its skill sets."""
+    """Answers like a weather assistant, with errors at the rates that its skill sets.
+
+    If a turn expects calls of an agent's own tools, it makes them and reports what they return, whatever the subject.
+    """
 
     def __init__(self, seed: int = 42, skill: Skill | None = None) -> None:
         self.seed = seed
@@ -61,8 +71,12 @@ class ScriptedModel:
         *,
         tool_choice: str = "auto",
         parallel: bool = True,
+        answer_schema: Mapping[str, Any] | None = None,
     ) -> ModelOutput:
-        """The next output. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called."""
+        """The next output. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called.
+
+        With `answer_schema`, an answer is JSON that satisfies it, with the text in its first free string.
+        """
         played = user_message(messages)
         if played is not None:
             return ModelOutput(played)
@@ -71,6 +85,11 @@ class ScriptedModel:
         output = turn.output()
         if tool_choice not in ("none", "auto"):
             output = turn.with_required_call(output, tool_choice)
+        elif output.text is not None and turn.answers_by_call:
+            output = ModelOutput(calls=(turn.required_call(_ANSWER_TOOL, output.text),))
+        if output.text is not None and not output.calls and answer_schema is not None:
+            value = filled(answer_schema, output.text)
+            return replace(output, text=json.dumps(value, ensure_ascii=False))
         return output if parallel or len(output.calls) < 2 else ModelOutput(calls=output.calls[:1])
 
     def error(
@@ -90,7 +109,8 @@ class _Turn:
         self.situation = situation
         self.intent, self.earlier = understand(turns)
         self.has_called = bool(turns[-1].outcomes)
-        if situation.quirk is not None and not situation.quirk.is_of_tools:
+        is_followed = following.is_followed(situation.calls, turns[-1], toolbox)
+        if situation.quirk is not None and not situation.quirk.is_of_tools and not is_followed:
             turns[-1].outcomes = believed(turns[-1].outcomes, self.intent.cities, toolbox)
         self.found = planning.collect_findings(turns[-1], toolbox)
         self.profile = planning.known_profile(turns, [*self.earlier, self.intent], toolbox)
@@ -105,7 +125,13 @@ class _Turn:
     @property
     def sells(self) -> bool:
         """Whether it is the assistant of the shop, by its tools."""
-        return self.toolbox.has(shopping.ORDER)
+        return self.toolbox.has(tools.ORDER)
+
+    @property
+    def answers_by_call(self) -> bool:
+        """Whether the answer is to be given to a tool that takes it, which has not happened yet."""
+        has_answered = any(outcome.name == _ANSWER_TOOL for outcome in self.turns[-1].outcomes)
+        return _ANSWER_TOOL in self.toolbox.parameters and not has_answered
 
     def draw(self, purpose: str) -> random.Random:
         return chance(self.model.seed, *self.key, purpose)
@@ -116,6 +142,8 @@ class _Turn:
         Results of tools in the turn must not matter, because every call of the model has to draw the same error.
         """
         intent = self.intent
+        if self.situation.calls:
+            return {"forgotten_tool"}
         if self.sells:
             return {"forgotten_tool"} if shopping.is_action(self.turns[-1].said) else set()
         if intent.is_about_weather:
@@ -145,10 +173,15 @@ class _Turn:
     def output(self) -> ModelOutput:
         intent = self.intent
         draw = self.draw("wording")
+        wanted = self.situation.calls
+        if following.is_followed(wanted, self.turns[-1], self.toolbox):
+            return self.as_the_scenario_says()
+        if wanted and tools.BUNDLED_TOOLS.isdisjoint(self.toolbox.parameters) and not intent.is_about_weather:
+            return ModelOutput(following.as_asked(self.turns[-1].said))
         if self.sells:
             does = shopping.respond(self.turns, only_claims=self.error == "forgotten_tool")
             return ModelOutput(does) if isinstance(does, str) else ModelOutput(calls=(ToolUse(*does),))
-        if intent.message.deletes and self.toolbox.has(planning.DELETE):
+        if intent.message.deletes and self.toolbox.has(tools.DELETE):
             return self.about_deleting()
         if intent.is_about_weather:
             return self.about_weather(Writer(draw, intent, self.profile))
@@ -158,12 +191,24 @@ class _Turn:
             return self.about_user(draw)
         if intent.message.reveals:
             return ModelOutput(draw.choice(talk.PRIVATE))
-        return ModelOutput(draw.choice(talk.SOCIAL.get(intent.message.social, talk.OFF_TOPIC)))
+        if intent.message.social in talk.SOCIAL:
+            return ModelOutput(draw.choice(talk.SOCIAL[intent.message.social]))
+        tells_weather = self.toolbox.has(tools.CURRENT) or self.toolbox.has(tools.FORECAST)
+        return ModelOutput(draw.choice(talk.OFF_TOPIC), is_beyond=not tells_weather)
+
+    def as_the_scenario_says(self) -> ModelOutput:
+        """The calls that the turn expects, and then what they returned."""
+        if self.error == "forgotten_tool":
+            return ModelOutput(following.CLAIM)
+        quirk = self.situation.quirk
+        has_quirk = quirk is not None and not quirk.is_of_tools
+        step = following.next_step(self.situation.calls, self.turns[-1], self.toolbox, has_quirk=has_quirk)
+        return ModelOutput(step) if isinstance(step, str) else ModelOutput(calls=step)
 
     def about_deleting(self) -> ModelOutput:
         done = self.found.deleted
         if done is None:
-            return ModelOutput(calls=(self.toolbox.use(planning.DELETE),))
+            return ModelOutput(calls=(self.toolbox.use(tools.DELETE),))
         is_deleted = isinstance(done.result, Mapping) and done.result.get("status") == "deleted"
         return ModelOutput(talk.DELETED if is_deleted else talk.NOT_DELETED)
 
@@ -208,7 +253,7 @@ class _Turn:
             told = [] if not (forecasts or failures) else [writer.answer(now, forecasts, failures)]
             return ModelOutput(" ".join([*reports, *told]))
         if not (now or forecasts or failures):
-            return ModelOutput(writer.pick(*talk.NO_TOOLS))
+            return ModelOutput(writer.pick(*talk.NO_TOOLS), is_beyond=True)
         if self.error == "wrong_figure":
             off = self.shifted_by()
             now = [one.shifted_by(off) for one in now]
@@ -286,19 +331,8 @@ class _Turn:
         """A call of a tool that the conversation does not ask for, with a text or the user's words."""
         said = text or self.turns[-1].said[:_LONGEST_ARGUMENT]
         match self.toolbox.role_of(name):
-            case planning.CURRENT | planning.FORECAST as role:
+            case tools.CURRENT | tools.FORECAST as role:
                 return replace(self.toolbox.use(role, city=(*self.cities, "Helsinki")[0]), name=name)
-            case planning.LEARN:
-                return replace(self.toolbox.use(planning.LEARN, fact=said), name=name)
-        return ToolUse(name, _filled(self.toolbox.parameters[name], said))
-
-
-def _filled(schema: Mapping[str, Any], said: str) -> dict[str, Any]:
-    """Arguments for a tool of which only the schema is known."""
-    plain = {"integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
-    properties = schema.get("properties")
-    known = properties if isinstance(properties, Mapping) else {}
-    required = schema.get("required")
-    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    types = {name: known[name].get("type") if isinstance(known.get(name), Mapping) else None for name in names}
-    return {name: plain.get(kind, said) if isinstance(kind, str) else said for name, kind in types.items()}
+            case tools.LEARN:
+                return replace(self.toolbox.use(tools.LEARN, fact=said), name=name)
+        return ToolUse(name, completed(self.toolbox.parameters[name], {}, said))

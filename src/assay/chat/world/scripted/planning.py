@@ -18,10 +18,8 @@ from assay.chat.world.scripted.weather_data import (
     read_current_weather,
     read_forecast_days,
 )
+from assay.chat.world.wanted_calls import CURRENT, DELETE, FORECAST, LEARN, PREFERENCES
 
-CURRENT, FORECAST = "get_current_weather", "get_weather_forecast"
-PREFERENCES, LEARN = "get_user_preferences", "update_user_preferences_from_insight"
-DELETE = "delete_user_preferences"
 # The most cities looked up in one turn.
 MOST_CITIES = 4
 # Failures that the model retries once; the weather client has already retried the others.

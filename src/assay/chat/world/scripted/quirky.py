@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.chat.world.scripted.conversation import ToolOutcome
-from assay.chat.world.scripted.planning import CURRENT, FORECAST, Toolbox
+from assay.chat.world.scripted.planning import Toolbox
 from assay.chat.world.scripted.weather_data import LookupFailure, read_current_weather, read_forecast_days
+from assay.chat.world.wanted_calls import CURRENT, FORECAST
 
 _BELIEVED_AFTER = 2
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from assay.chat.world.scripted.conversation import ToolOutcome, UserTurn
 from assay.chat.world.shop import CATALOGUE
-
-SEARCH, ORDER, CANCEL, LIST = "search_products", "place_order", "cancel_order", "list_orders"
+from assay.chat.world.wanted_calls import CANCEL, LIST, ORDER, SEARCH
 
 _CANCELS = re.compile(r"\b(cancel|changed my mind|don'?t want)\b", re.IGNORECASE)
 _LISTS = re.compile(r"\b(my orders?|have i ordered|did i order)\b", re.IGNORECASE)

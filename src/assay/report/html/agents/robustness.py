@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.chat.scoring.outcomes.quirk_matrix import OUTCOME_WORDS, QuirkCell, QuirkRow, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.quirk_matrix import (
+    DID_NOT_OCCUR,
+    OUTCOME_WORDS,
+    QuirkCell,
+    QuirkRow,
+    quirk_matrix,
+    quirk_summaries,
+)
 from assay.chat.scoring.outcomes.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
@@ -52,6 +59,8 @@ def _sums(rows: Sequence[QuirkRow], agents: Sequence[str]) -> Markup:
         [_badge(outcome, outcome.replace("_", " ")), *(f"{one.counts[outcome]:,}" for one in sums)]
         for outcome in OUTCOMES
     ]
+    if any(one.missing for one in sums):
+        lines.append([DID_NOT_OCCUR, *(f"{one.missing:,}" for one in sums)])
     lines.append(["next turn works", *("{:,} of {:,}".format(*one.works) for one in sums)])
     return table(["trials", *map(isolated, agents)], lines, label="Outcomes of the quirks, in trials")
 
@@ -71,7 +80,9 @@ def _matrix(rows: Sequence[QuirkRow], agents: Sequence[str], address: CellAddres
 def _cell(cell: QuirkCell, address: str | None) -> Markup:
     if cell.worst is None:
         shown, why = "skipped" if cell.reasons else "–", shorten("; ".join(cell.reasons))
-        return element("span", shown, class_="cell", title=why)
+        if cell.missing and address is not None:
+            return element("a", DID_NOT_OCCUR, class_="cell", href=address, title=why)
+        return element("span", DID_NOT_OCCUR if cell.missing else shown, class_="cell", title=why)
     hint = shorten("; ".join((f"{cell.agent}: {OUTCOMES[cell.worst]}", *cell.did, *cell.reasons)))
     mark, css = _MARKS[cell.worst]
     shown = f"{mark} {OUTCOME_WORDS[cell.worst]}"
