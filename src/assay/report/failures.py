@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.chat.scoring.answers import Answer, FailedCheck
-from assay.chat.scoring.scores import Scores
+from assay.chat.scoring.scores import Scores, without_quirks
 from assay.plural import counted
 
 _MOST_LEFT_OUT = 4
@@ -30,10 +30,15 @@ class Failure:
 
 
 def failures_of(scores: Scores) -> list[Failure]:
-    """Every failed check, in the order of the answers. A turn that ended with an error fails with its reason."""
+    """Every failed check, in the order of the answers. A turn that ended with an error fails with its reason.
+
+    A trial whose quirk did not occur fails none.
+    """
+    left_out = without_quirks(scores.answers)
     found = Counter(
         (answer.agent, answer.scenario, answer.turn, failed)
         for answer in scores.answers
+        if answer.key not in left_out
         for failed in failures_in(answer)
     )
     return [Failure(*key, times) for key, times in found.items()]

@@ -25,6 +25,7 @@ from assay.chat.scoring.scores import Scores
 from assay.chat.scoring.tallies import tallies_of
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.compare import compare, side_of
+from assay.report.failures import failures_of
 from assay.types import Case, Distribution
 
 
@@ -209,6 +210,10 @@ def test_a_quirk_that_did_not_occur_counts_nowhere() -> None:
     assert data is not None
     assert data["agents"]["a"]["did_not_occur"] == data["matrix"][0]["agents"]["a"]["did_not_occur"] == 1
     assert "quirks_handled" not in tallies_of(answers)["a"][Case("absent")]
+    # Nor does a check that the next turn fails.
+    first, then = without_its_quirk("a", "absent")
+    then = replace(then, passed=False, failures=(FailedCheck("says it", "does not"),))
+    assert failures_of(Scores((first, then), ())) == []
     # A row in which it occurred for nobody is not one from which all recovered; a turn that fails is a failure.
     alone = Scores(tuple(without_its_quirk("a", "absent", next_fails=True)), ())
     assert not quirk_matrix(alone)[0].is_harmless

@@ -19,7 +19,7 @@ from assay.chat.agents import Agent
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
 from assay.chat.running.failures import is_endpoint_failure, is_infrastructure_failure
-from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error
+from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error, quirk_took_effect
 from assay.chat.running.users.simulated_user import SimulatedUser
 from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
 from assay.chat.scoring.outcomes.robustness import Breakdown
@@ -348,23 +348,12 @@ def _watched_record(
     ]
     return {
         "quirk": _text(situation.quirk),
-        "quirk_occurred": _took_effect(situation),
+        "quirk_occurred": quirk_took_effect(situation),
         "breakdown": breakdown,
         "requests": watched.requests,
         "spans": spans,
         "log": [redacted(whole_text(line))[:LONGEST_REASON] for line in watched.log],
     }
-
-
-def _took_effect(situation: Situation) -> bool | None:
-    """Whether the tools misbehaved as the turn's quirk says; None if it is none of theirs, which the model's server
-    knows.
-    """
-    if situation.quirk is None or not situation.quirk.is_of_tools:
-        return None
-    from assay.chat.world.tool_quirks import took_effect
-
-    return took_effect(situation)
 
 
 def _shortened(value: Any) -> Any:

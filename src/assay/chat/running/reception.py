@@ -161,3 +161,14 @@ def describe_error(error: BaseException) -> str:
         said = ""
     words = " ".join(redacted(whole_text(said)).split())
     return f"{type(error).__name__}: {words}"[:LONGEST_REASON] if words else type(error).__name__
+
+
+def quirk_took_effect(situation: Situation) -> bool | None:
+    """Whether the tools misbehaved as the turn's quirk says; None if it is none of theirs, which the model's server
+    knows.
+    """
+    if situation.quirk is None or not situation.quirk.is_of_tools:
+        return None
+    from assay.chat.world.tool_quirks import took_effect
+
+    return took_effect(situation)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.scoring.answering import answer_of
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE, METRICS, Metric, ScoreScale
 from assay.chat.scoring.outcomes.robustness import did_not_occur
 from assay.chat.scoring.table import ScoreTable
@@ -218,25 +218,32 @@ def trials_of(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[int, bool
     """Whether each repetition passes, by agent and scenario.
 
     A trial is one repetition of a scenario; it passes if all its answers do. A turn that failed does not pass;
-    a trial that was skipped from its first turn on is none, nor is one whose quirk did not occur unless a turn failed,
+    a trial that was skipped from its first turn on is none, nor is one whose quirk did not occur (`without_quirks`),
     and a scenario without trials is not there.
     """
     found: dict[tuple[str, str], dict[int, bool]] = {}
-    skipped: set[tuple[str, str, int]] = set()
-    without_quirk: set[tuple[str, str, int]] = set()
-    failed: set[tuple[str, str, int]] = set()
+    kept = list(answers)
+    left_out = without_quirks(kept)
+    for answer in kept:
+        if answer.turn == 0 and answer.status == "skipped" and not did_not_occur(answer.record):
+            left_out.add(answer.key)
+        of_scenario = found.setdefault((answer.agent, answer.scenario), {})
+        of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
+    for agent, scenario, repetition in left_out:
+        del found[agent, scenario][repetition]
+    return {key: of_scenario for key, of_scenario in found.items() if of_scenario}
+
+
+def without_quirks(answers: Iterable[Answer]) -> set[AnswerKey]:
+    """Trials whose quirk did not occur and of which no turn failed: they neither pass nor fail."""
+    absent: set[AnswerKey] = set()
+    failed: set[AnswerKey] = set()
     for answer in answers:
         if answer.status == "failed":
             failed.add(answer.key)
         elif did_not_occur(answer.record):
-            without_quirk.add(answer.key)
-        elif answer.turn == 0 and answer.status == "skipped":
-            skipped.add(answer.key)
-        of_scenario = found.setdefault((answer.agent, answer.scenario), {})
-        of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
-    for agent, scenario, repetition in skipped | (without_quirk - failed):
-        del found[agent, scenario][repetition]
-    return {key: of_scenario for key, of_scenario in found.items() if of_scenario}
+            absent.add(answer.key)
+    return absent - failed
 
 
 def score(
