@@ -47,9 +47,10 @@ async def play_stored(
     meanwhile: Callable[[ExperimentResult], None] | None = None,
     *,
     is_new: bool = False,
+    keeps_refused: bool = False,
 ) -> ExperimentResult:
     """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished, unless it is
-    new and could not even begin: then it is not kept.
+    new and could not even begin: then it is kept only with `keeps_refused`.
 
     `begun` is called with its id once the store has it, and `meanwhile` with the result while the store completes it.
     """
@@ -77,7 +78,7 @@ async def play_stored(
             ) from None
         except Exception:
             with suppress(AssayError):  # what failed first is reported
-                if is_new and not recorder.has_played:
+                if is_new and not keeps_refused and not recorder.has_played:
                     recorder.discard()
                 else:
                     recorder.flush()

@@ -173,11 +173,13 @@ async def start_run(
     cluster: RayEngine | None = None,
     ahead: Ahead | None = None,
     meanwhile: Callable[[ExperimentResult], None] | None = None,
+    keeps_refused: bool = False,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
     `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `ahead` are
-    processes that were started ahead. `meanwhile` is called with the result while a store completes the run.
+    processes that were started ahead. `meanwhile` is called with the result while a store completes the run. A run that
+    ends with an error before its first turn is not kept, unless `keeps_refused`: a page may show it by its id.
 
     Example:
         >>> import asyncio
@@ -203,7 +205,16 @@ async def start_run(
             command = command_line()
             run = await asyncio.to_thread(experiment_run, experiment, measured, command=command, name=name, tags=tags)
             return await play_stored(
-                playing, experiment, run, measured, opened, progress, begun, meanwhile, is_new=True
+                playing,
+                experiment,
+                run,
+                measured,
+                opened,
+                progress,
+                begun,
+                meanwhile,
+                is_new=True,
+                keeps_refused=keeps_refused,
             )
 
 
