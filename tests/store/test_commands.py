@@ -152,6 +152,9 @@ def test_an_unfinished_run_is_shown_as_such(tmp_path: Path) -> None:
     with open_store(path) as store:
         played = replace(some_run("half"), kind="experiment")
         store.begin(played)
+        turn = {"agent": "bot", "scenario": "rain", "repetition": 0, "turn": 0, "query": "?", "response": "!"}
+        store.add_cases(played.id, {}, answers=[turn | {"passed": True, "failures": [], "metrics": {}}])
+        store.begin(replace(some_run("refused"), kind="experiment"))  # newer, and without a turn
     newest = assay("runs", "show", "@unfinished", "--store", path, cwd=tmp_path)
     assert (newest.returncode, played.id in newest.stdout) == (0, True)
     refused = assay("runs", "export", run.id, "x.json", "--store", path, cwd=tmp_path)

@@ -332,7 +332,6 @@ def start_with_progress(
                 cluster=cluster,
                 ahead=ahead,
                 meanwhile=meanwhile,
-                drop_unplayed=True,
             )
         )
 

@@ -30,7 +30,7 @@ class StartedRuns:
         from assay.runs.starting import start_run
 
         playing = _Playing()
-        work = start_run(experiment, store=self._store, name=name, begun=playing.has_begun)
+        work = start_run(experiment, store=self._store, name=name, begun=playing.has_begun, keeps_refused=True)
         return self._play(playing, work)
 
     def resume(self, run_id: str) -> str:

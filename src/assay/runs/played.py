@@ -47,12 +47,12 @@ async def play_stored(
     meanwhile: Callable[[ExperimentResult], None] | None = None,
     *,
     is_new: bool = False,
-    drop_unplayed: bool = False,
+    keeps_refused: bool = False,
 ) -> ExperimentResult:
-    """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished.
+    """Play what a stored run does not have yet. A run that ends before its last trial stays unfinished, unless it is
+    new and could not even begin: then it is kept only with `keeps_refused`.
 
     `begun` is called with its id once the store has it, and `meanwhile` with the result while the store completes it.
-    With `drop_unplayed`, a new run that could not even begin, because an agent cannot be used at all, is not kept.
     """
     from assay.runs.recorder import Recorder
     from assay.runs.summaries import SUMMARY_VERSION, RunSummary
@@ -78,7 +78,7 @@ async def play_stored(
             ) from None
         except Exception:
             with suppress(AssayError):  # what failed first is reported
-                if drop_unplayed and is_new and not recorder.has_played:
+                if is_new and not keeps_refused and not recorder.has_played:
                     recorder.discard()
                 else:
                     recorder.flush()

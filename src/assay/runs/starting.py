@@ -165,7 +165,6 @@ def run(
             tags=tags,
             measure_experience=experience,
             progress=progress,
-            drop_unplayed=True,
         )
     )
 
@@ -184,13 +183,13 @@ async def start_run(
     cluster: RayEngine | None = None,
     ahead: Ahead | None = None,
     meanwhile: Callable[[ExperimentResult], None] | None = None,
-    drop_unplayed: bool = False,
+    keeps_refused: bool = False,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
     `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `ahead` are
-    processes that were started ahead. `meanwhile` is called with the result while a store completes the run.
-    `drop_unplayed` deletes a run in which nothing could be played; the page shows such a run, with the reason.
+    processes that were started ahead. `meanwhile` is called with the result while a store completes the run. A run that
+    ends with an error before its first turn is not kept, unless `keeps_refused`: a page may show it by its id.
 
     Example:
         >>> import asyncio
@@ -225,7 +224,7 @@ async def start_run(
                 begun,
                 meanwhile,
                 is_new=True,
-                drop_unplayed=drop_unplayed,
+                keeps_refused=keeps_refused,
             )
 
 

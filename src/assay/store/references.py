@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.sql import Select
 
 from assay.errors import UnknownRunError
@@ -21,7 +21,7 @@ AnyRow = Row[Any]
 
 OPEN, COMPLETE = "open", "complete"
 UNFINISHED = "@unfinished"
-"""Refers to the newest run of agents that can be resumed."""
+"""Refers to the newest run of agents that can be resumed, one with a turn if there is any."""
 _LAST = re.compile(r"@last(?:~(\d{1,9}))?")
 _CANDIDATES = 5
 
@@ -40,7 +40,11 @@ def resolved(connection: Connection, ref: str) -> AnyRow:
         return _last(connection, int(last[1] or 0))
     runs = schema.runs.c
     if ref == UNFINISHED:
-        open_run = connection.execute(_newest(runs.status == OPEN, runs.kind == "experiment").limit(1)).one_or_none()
+        are_open = (runs.status == OPEN, runs.kind == "experiment")
+        # A run without a turn has nothing to continue, and hides none that has.
+        has_turns = exists().where(schema.turns.c.run == runs.number)
+        query = _newest(*are_open).order_by(None).order_by(has_turns.desc(), runs.id.desc()).limit(1)
+        open_run = connection.execute(query).one_or_none()
         if open_run is None:
             raise UnknownRunError("there is no unfinished run of agents", hint="List all runs with: assay runs list")
         return open_run

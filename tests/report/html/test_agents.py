@@ -258,7 +258,9 @@ def test_an_agent_without_scores_is_named_and_the_others_keep_their_overall() ->
     assert "adk is" in lines
     nobody = scored(*late)
     assert "<bdi>late</bdi> (<bdi>not installed" in render(nobody)
-    assert "no turn was scored: late" in "\n".join(printed(nobody))
+    assert "Nothing was played: every trial was skipped.\nlate: 1 trial skipped: not installed" in "\n".join(
+        printed(nobody)
+    )
 
 
 def test_failures_are_shown_with_the_agent_in_the_overall() -> None:
