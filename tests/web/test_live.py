@@ -158,8 +158,9 @@ def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: p
             await agents.close()
 
     asyncio.run(main())
-    again = run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
-    assert len(again.answers) == 8
+    # The saved conversations are a suite; their fault is one of the embedded services, which a function does not use.
+    with pytest.raises(UsageError, match="the fault server_error cannot reach an agent that has its own model"):
+        run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
 
 
 @pytest.mark.slow(seconds=4)
@@ -333,12 +334,8 @@ def test_a_reader_talks_to_two_frameworks_and_ctrl_c_leaves_nothing_behind(brows
         assert (entry.complete, entry.run.tags) == (True, ("live",))
         [review] = kept.reviews(entry.run.id)
         assert (review["passed"], review["score"], review["comment"]) == (True, 4, "clear")
-    again = run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
-    assert [(answer.scenario, answer.record.quirk if answer.record else None) for answer in again.answers] == [
-        ("oslo-then-lima", None),
-        ("oslo-then-lima", None),
-        ("oslo-then-lima", "empty_answer"),
-    ]
+    [scenario] = load_suite(tmp_path / "suites" / "live.yaml").scenarios
+    assert (scenario.id, [turn.quirk for turn in scenario.turns]) == ("oslo-then-lima", [None, None, "empty_answer"])
 
 
 def _children(process: int) -> list[int]:
