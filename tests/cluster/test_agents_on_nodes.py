@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from assay.chat.running.trials import Pace
+from assay.errors import UsageError
 from assay.runs.planning import plan_experiment
 from assay.runs.results import ExperimentResult
 from assay.runs.starting import start_run
@@ -87,11 +88,13 @@ def test_a_process_that_is_killed_on_a_node_finds_its_conversation_again(engine:
     assert without_times(there) == without_times(here)
 
 
-def test_an_agent_that_crashes_or_cannot_be_loaded_fails_as_on_one_machine(engine: RayEngine) -> None:
-    for agent, reason in (("exits", "its process ended with exit code 7"), ("missing", "missing")):
-        found = played({"mine": f"{MINE}:{agent}"}, engine, limit=2)
-        assert {answer.status for answer in found.answers} == {"failed"}
-        assert reason in str(found.answers[0].record and found.answers[0].record.reason)
+def test_an_agent_that_crashes_fails_and_one_that_is_missing_is_refused_as_on_one_machine(engine: RayEngine) -> None:
+    found = played({"mine": f"{MINE}:exits"}, engine, limit=2)
+    assert {answer.status for answer in found.answers} == {"failed"}
+    assert "its process ended with exit code 7" in str(found.answers[0].record and found.answers[0].record.reason)
+    for where in (None, engine):
+        with pytest.raises(UsageError, match="the agent 'mine' cannot be found, so nothing was played"):
+            played({"mine": f"{MINE}:missing"}, where, limit=2)
 
 
 def test_agents_on_other_machines_use_the_services_with_a_key(
