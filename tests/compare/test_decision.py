@@ -245,3 +245,18 @@ def test_robustness_restarts_load_and_cost_are_criteria_if_they_were_measured() 
     found = overall(scored(*answers), loads=leaking)
     at = [criterion.name for criterion in found.means.criteria].index("load")
     assert (found.means.values["a"][at], found.means.values["b"][at]) == (0.0, 0.5)
+
+
+def test_an_agent_that_recovers_is_more_robust_than_one_that_raises_errors() -> None:
+    ends = {"a": ("recovered", "recovered", "degraded"), "b": ("failed_clearly", "recovered", "failed_silently")}
+    answers = [
+        answer(agent, f"q{at}", quirk="garbage", outcome=outcome)
+        for agent, outcomes in ends.items()
+        for at, outcome in enumerate(outcomes)
+    ]
+    found = overall(scored(*answers))
+    at = [criterion.name for criterion in found.means.criteria].index("robustness")
+    # a: (1 + 1 + 2/3) / 3; b: (1/3 + 1 + 0) / 3. All trials pass, so only this tells them apart.
+    assert found.means.values["a"][at] == pytest.approx(8 / 9)
+    assert found.means.values["b"][at] == pytest.approx(4 / 9)
+    assert users(decided(scored(*answers))).leaders == ("a",)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.outcomes.robustness import is_acceptable
+from assay.chat.scoring.outcomes.robustness import OUTCOME_VALUES
 from assay.chat.scoring.scores import Scores
 from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART, ROBUSTNESS
 from assay.types import Floats
@@ -72,14 +72,14 @@ def _places(scenarios: Sequence[str]) -> dict[str, int]:
 
 
 def _robustness(answers: Sequence[Answer], scenarios: Sequence[str], agents: Sequence[str]) -> Floats:
-    """The share of turns with a quirk in which nothing failed silently, hung or crashed."""
-    ended: dict[tuple[str, str], list[bool]] = {}
+    """What the outcomes of the turns with a quirk are worth, in the mean."""
+    ended: dict[tuple[str, str], list[float]] = {}
     for answer in answers:
         if answer.record is not None and answer.record.outcome is not None:
-            ended.setdefault((answer.scenario, answer.agent), []).append(is_acceptable(answer.record.outcome))
+            ended.setdefault((answer.scenario, answer.agent), []).append(OUTCOME_VALUES.get(answer.record.outcome, 0.0))
     values, rows = _blank(scenarios, agents), _places(scenarios)
-    for (scenario, agent), handled in ended.items():
-        values[rows[scenario], agents.index(agent)] = sum(handled) / len(handled)
+    for (scenario, agent), worth in ended.items():
+        values[rows[scenario], agents.index(agent)] = sum(worth) / len(worth)
     return values
 
 

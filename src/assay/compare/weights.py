@@ -26,7 +26,7 @@ OUTCOME_GROUP: Final = "outcome"
 ROBUSTNESS, RESTART, LOAD, COST = "robustness", "restart", "load", "cost"
 CANCELLATION, CONSENT = "cancellation", "consent"
 OPERATIONS: Final = {
-    ROBUSTNESS: "In which share of the turns with a quirk did nothing fail silently, hang or crash?",
+    ROBUSTNESS: "How do turns with a quirk end? Recovered 1, degraded 0.67, failed clearly 0.33, otherwise 0.",
     RESTART: "Which share of the conversations outlives the end of its process?",
     CANCELLATION: "Which share of the conversations stops when its user hangs up, and goes on whole?",
     CONSENT: "Which share of the conversations keeps to what its user approves or refuses, and goes on?",

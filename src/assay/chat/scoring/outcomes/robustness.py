@@ -27,6 +27,11 @@ OUTCOMES: Final[Mapping[QuirkOutcome, str]] = {
     "crashed": "the agent's process ended",
 }
 """Every outcome, best first."""
+OUTCOME_VALUES: Final[Mapping[QuirkOutcome, float]] = {"recovered": 1.0, "degraded": 2 / 3, "failed_clearly": 1 / 3}
+"""What an outcome is worth if agents are compared, in equal steps; silence, hanging and crashing are worth nothing.
+
+Whether a trial passes is another question: an error that is raised passes, and is still worse than the right answer.
+"""
 DEFAULT_WORST: Final[QuirkOutcome] = "failed_clearly"
 """The worst outcome with which a turn passes, if its scenario names none: the user, or the caller, knows."""
 
