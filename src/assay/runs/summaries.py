@@ -6,7 +6,7 @@ that computed it is the one that is running.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +15,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.plural import counted
 from assay.runs.results import ExperimentResult, rebuilt
-from assay.types import Direction, Estimate
+from assay.types import Case, Direction, Estimate, State
 
 if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.runs.load_tests import LoadResult
     from assay.store.store import Store
 
-SUMMARY_VERSION = f"{__version__}+3"
+SUMMARY_VERSION = f"{__version__}+4"
 """Changes with assay's version, and with the figures that a summary has."""
 PASS_RATE = "pass_rate"
 """The key of the share of trials that pass, which every run of conversations has."""
@@ -77,7 +77,7 @@ class RunSummary:
     def of(cls, result: Result) -> RunSummary:
         """The summary of a result."""
         if isinstance(result, ExperimentResult):
-            return cls(tuple(_of_scores(result.scores)))
+            return cls(tuple(_of_scores(result.scores, result.tallies)))
         from assay.chat.scoring.scores import Scores
 
         if isinstance(result, Scores):
@@ -140,12 +140,15 @@ def _computed(store: Store, run_id: str, keep: bool) -> RunSummary | None:
     return summary
 
 
-def _of_scores(scores: Scores) -> list[RunFigure]:
+def _of_scores(
+    scores: Scores, tallies: Mapping[str, Mapping[Case, Mapping[str, State]]] | None = None
+) -> list[RunFigure]:
     figures = []
     lines = scores.lines()
     for agent in scores.agents:
         passed = _pass_rate(scores, agent)
         figures.append(_figure(agent, PASS_RATE, "trials that pass", "", "higher", passed, headline=True))
+        figures += _afterwards(agent, (tallies or {}).get(agent, {}))
         directions = {metric.name: metric.direction for metric in scores.metrics}
         figures += [
             _figure(agent, line.metric, line.metric.replace("_", " "), "", directions[line.metric], line.estimate)
@@ -162,6 +165,27 @@ def _pass_rate(scores: Scores, agent: str) -> Estimate:
     trials = scores.trials(agent).values()
     sums, counts = [float(sum(one.values())) for one in trials], [len(one) for one in trials]
     return mean_interval(sums, counts, Resampling("episode"), scale=SHARE, unit="scenario")
+
+
+def _afterwards(agent: str, tallies: Mapping[Case, Mapping[str, State]]) -> list[RunFigure]:
+    """What came of quirks and interruptions, if the run had any; intervals are over scenarios."""
+    from assay.chat.scoring.tallies import AFTERWARDS
+    from assay.compare.conversations import case_sums
+    from assay.stats import SHARE, Resampling, mean_interval
+
+    names = [name for name in AFTERWARDS if any(name in states for states in tallies.values())]
+    sums, counts = case_sums(tallies, list(tallies), names)
+    return [
+        _figure(
+            agent,
+            name,
+            AFTERWARDS[name],
+            "",
+            "higher",
+            mean_interval(sums[:, at], counts[:, at], Resampling("episode"), scale=SHARE, unit="scenario"),
+        )
+        for at, name in enumerate(names)
+    ]
 
 
 def _of_load(result: LoadResult) -> list[RunFigure]:

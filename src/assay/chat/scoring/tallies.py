@@ -14,6 +14,15 @@ from assay.types import Case, Distribution, State
 Tallies = dict[str, dict[Case, dict[str, State]]]
 """States by agent, scenario and metric."""
 
+AFTERWARDS = {
+    "quirks_recovered": "quirks with the right answer",
+    "quirks_handled": "quirks not silent, hung or crashed",
+    "hang_ups_stopped": "hang-ups that stop everything",
+    "decisions_kept": "decisions that are kept",
+    "next_turns_passed": "next turns that pass",
+}
+"""Shares of turns that went wrong by plan, with their titles: what came of the quirk or the interruption."""
+
 
 def tallies_of(answers: Iterable[Answer]) -> Tallies:
     """For each agent and scenario, the distribution of every metric's measured scores, and of times and tokens.

@@ -14,8 +14,11 @@ from assay.web.addresses import run_address
 _LOAD_ORDER = ("throughput", "p95_ms", "error_share")
 
 
-def passed_block(rows: Sequence[MatrixRow], agents: Sequence[str], run_id: str) -> Markup:
-    """How many trials pass with each agent, and in how many scenarios they differ; empty if nothing was played."""
+def passed_block(rows: Sequence[MatrixRow], agents: Sequence[str], run_id: str, summary: RunSummary) -> Markup:
+    """How many trials pass with each agent, and in how many scenarios they differ; empty if nothing was played.
+
+    If the model misbehaved, also how often each gave the right answer all the same: an error that is raised passes too.
+    """
     counts = {
         agent: (sum(row.cells[at].passed for row in rows), sum(row.cells[at].trials for row in rows))
         for at, agent in enumerate(agents)
@@ -28,7 +31,7 @@ def passed_block(rows: Sequence[MatrixRow], agents: Sequence[str], run_id: str) 
         return EMPTY
     ordered = sorted(by_count.items(), key=lambda one: -one[0][0] / one[0][1])
     sentence = join([join([_passes(names, *count, len(agents)) for count, names in ordered], "; "), "."])
-    return _opened(sentence, _differing(rows, len(agents)), _decision(len(agents), run_id))
+    return _opened(sentence, _recovered(summary), _differing(rows, len(agents)), _decision(len(agents), run_id))
 
 
 def load_block(summary: RunSummary, run_id: str) -> Markup:
@@ -71,6 +74,19 @@ def _passes(names: Sequence[str], passed: int, trials: int, agents: int) -> Mark
         who = listed[0] if len(listed) == 1 else join([join(listed[:-1], ", "), " and ", listed[-1]])
     each = " each" if len(names) > 1 else ""
     return join([who, " passes" if len(names) == 1 else " pass", f" {passed:,} of {counted(trials, 'trial')}{each}"])
+
+
+def _recovered(summary: RunSummary) -> Markup:
+    shares = [
+        (one.group, one.value) for one in summary.figures if one.key == "quirks_recovered" and one.value is not None
+    ]
+    if not shares:
+        return EMPTY
+    ordered = sorted(shares, key=lambda one: -one[1])
+    parts = [join([isolated(agent), f" {100 * value:.0f} %"]) for agent, value in ordered]
+    return element(
+        "span", "Right answers although the model, its endpoint or a tool misbehaved: ", join(parts, ", "), "."
+    )
 
 
 def _differing(rows: Sequence[MatrixRow], agents: int) -> Markup:

@@ -61,7 +61,11 @@ def _overview(site: Site, entry: StoredRun, summary: RunSummary) -> View:
     if run.kind in CONVERSATIONS:
         agents, rows = _matrix_rows(site, entry)
         shown = matrix_section(rows, agents, cell_address(run.id, agents))
-        parts = [passed_block(rows, agents, run.id), *parts, section("Scenario by scenario", shown, anchor="matrix")]
+        parts = [
+            passed_block(rows, agents, run.id, summary),
+            *parts,
+            section("Scenario by scenario", shown, anchor="matrix"),
+        ]
     elif run.kind == "load":
         parts.insert(0, load_block(summary, run.id))
     else:
