@@ -22,6 +22,7 @@ from assay.report.costs import (
 )
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.failures import failure_words, failures_of, not_applicable_words
+from assay.report.gates import allowing_words, not_checked_words
 from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
@@ -30,15 +31,19 @@ _LONGEST = 300
 _MARKS = {"better": "✅ better", "worse": "❌ worse", "same": "same", "inconclusive": "❔ inconclusive"}
 
 
-def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()) -> str:
+def markdown(comparisons: Sequence[Comparison], outcomes: Sequence[Outcome] = ()) -> str:
     """A summary that reads well in a pull request: what failed, then a table for each comparison."""
     parts = []
+    failures = [outcome for outcome in outcomes if outcome.failure]
     if failures:
         lines = []
         for failed in failures:
             lines.append(f"- {_escaped(failed.failure)}")
             lines += [f"  - {_escaped(shorten(line, _LONGEST))}" for line in failed.details.splitlines()]
         parts.append("**The gate failed.**\n\n" + "\n".join(lines))
+        if allowing := allowing_words(failures):
+            parts.append(_escaped(allowing))
+    parts += [f"> {_escaped(words[0].upper() + words[1:])}" for words in not_checked_words(outcomes)]
     for comparison in comparisons:
         rows = ["| metric | baseline | candidate | difference | p | verdict |", "|---|--:|--:|--:|--:|---|"]
         for line in comparison.lines:
