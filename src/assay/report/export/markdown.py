@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.chat.scoring.outcomes.interruption_matrix import interruption_matrix
-from assay.chat.scoring.outcomes.quirk_matrix import DID_NOT_OCCUR, OUTCOME_WORDS, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.quirk_matrix import (
+    DID_NOT_OCCUR,
+    OUTCOME_WORDS,
+    UNTESTED,
+    quirk_matrix,
+    quirk_summaries,
+)
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
 from assay.compare.costs import costs_of
@@ -148,7 +154,7 @@ def _quirks(scores: Scores) -> str:
         return ""
     lines = [f"| quirk | {' | '.join(map(_escaped, scores.agents))} |", "|---|" + "---|" * len(scores.agents)]
     for row in rows:
-        if not row.is_harmless:
+        if not (row.is_harmless or row.is_untested):
             cells = [
                 (DID_NOT_OCCUR if cell.missing else "–")
                 if cell.worst is None
@@ -161,6 +167,8 @@ def _quirks(scores: Scores) -> str:
         f"{_escaped(one.agent)} {one.handled} of {one.total}" for one in quirk_summaries(rows, scores.agents)
     )
     words = f"Neither silent nor hung nor crashed: {sums}. All recovered from {counted(recovered, 'more scenario')}."
+    untested = sum(row.is_untested for row in rows)
+    words += f" Not shown: {counted(untested, 'scenario')} {UNTESTED}." if untested else ""
     return f"**Robustness** (worst first; ! the next turn fails too)\n\n{words}\n\n" + "\n".join(lines)
 
 
