@@ -63,6 +63,38 @@ def test_a_lead_that_chance_explains_says_how_many_scenarios_would_decide() -> N
     assert given_up_words(one) == ""
 
 
+def test_a_lead_that_nobody_could_be_sure_of_is_a_tie() -> None:
+    # b is ahead in 20 scenarios and behind in 19 by as much: a lead of 0.1/40 of accuracy, of which noise is 40 times.
+    def score(agent: str, at: int) -> float:
+        return 0.9 if (agent == "b") == (at % 2 == 0 or at == 39) or at == 37 else 0.8
+
+    scores = scored(*(answer(agent, f"s{at}", score=score(agent, at)) for agent in "abc" for at in range(40)))
+    one = users(decided(scores))
+    assert (one.sureness, one.leaders[0], one.lead, one.first_in) == ("tie", "b", None, None)
+    assert set(one.leaders) == {"a", "b", "c"}
+    assert one.apart is not None
+    assert 0.0005 < one.apart < 0.01
+    assert leader_words(one) == "b, a and c tie"
+    assert by_words(one).startswith("Their overalls differ by at most 0.00")
+    assert needed_words(one) == "Only many times as many scenarios of this kind could tell them apart."
+    assert one.to_json()["apart"] == one.apart
+
+
+def test_a_lead_that_rounds_to_nothing_is_a_tie_unless_it_is_sure() -> None:
+    def decided_by(*scores: float) -> PriorityAnswer:
+        answers = [answer("b", f"s{at}", score=0.5 + score) for at, score in enumerate(scores)]
+        return users(decided(scored(*answers, *(answer("a", f"s{at}", score=0.5) for at in range(len(scores))))))
+
+    one = decided_by(0.01, *[0.0] * 19)
+    assert (one.sureness, by_words(one)) == (
+        "tie",
+        "Their overalls differ by less than 0.001, and the choice of scenarios may explain it.",
+    )
+    sure = decided_by(*[0.01] * 20, *[0.0] * 180)
+    assert sure.sureness == "sure"
+    assert by_words(sure).startswith("less than 0.001 ahead of a")
+
+
 def test_an_agent_that_fails_does_not_tie_with_one_that_answers() -> None:
     # No trial passes. "late" answers one turn as "calm" answers all, and ends with an error in every scenario.
     def turns(agent: str, at: int) -> list[Answer]:

@@ -84,7 +84,9 @@ def test_a_quirk_that_did_not_occur_is_shown_as_such() -> None:
     first, then = trial("google-adk", "html", "recovered", quirk_occurred=False)
     assert first.record is not None
     record = first.record.model_copy(update={"outcome": None, "status": "skipped", "reason": "it did not occur"})
-    scores = Scores((*SCORES.answers[2:], replace(first, scenario="absent", record=record), then), ())
+    silent = trial("pydantic-ai", "absent", "failed_silently")  # it occurred for another agent
+    absent = (*SCORES.answers[2:], replace(first, scenario="absent", record=record), then)
+    scores = Scores((*absent, *silent), ())
     shown = printed(scores)
     assert max(map(len, shown.splitlines())) <= 80
     [line] = [line.split() for line in shown.splitlines() if line.startswith("absent")]
@@ -94,6 +96,15 @@ def test_a_quirk_that_did_not_occur_is_shown_as_such() -> None:
     assert "did not occur</a>" in agent_pages.render(scores)
     assert "did not occur" in next(line for line in trials_markdown(scores).splitlines() if line.startswith("| absent"))
     assert 'skipped message="it did not occur"' in trials_junit(scores)
+    # Rows that say nothing about any agent are counted and folded.
+    scores = Scores(absent, ())
+    words = "1 scenario whose quirk occurred for no agent"
+    for text in (printed(scores), trials_markdown(scores)):
+        assert "Not shown: " in text
+        assert words in " ".join(text.split())
+        assert "| absent" not in text
+        assert "\nabsent" not in text
+    assert f"<summary>{words}" in agent_pages.render(scores)
 
 
 def test_runs_without_quirks_have_no_matrix() -> None:

@@ -39,7 +39,16 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Exit 1 on a metric that is worse, inconclusive or unmeasured; or on regressions: a scenario that "
-            "passed in the baseline and fails now.",
+            "passed in the baseline and fails now, or is missing.",
+            rich_help_panel=_GATE,
+        ),
+    ] = None,
+    allow_missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SCENARIO",
+            help="A scenario that may be missing without being a regression, such as one that was removed on purpose; "
+            "* stands for any text.",
             rich_help_panel=_GATE,
         ),
     ] = None,
@@ -82,7 +91,9 @@ def compare(
     from assay.runs import compare as compare_runs
 
     check_outputs(junit, markdown, json, html)
-    gates = Gates(_calls(fail_on), [Requirement.parse(text) for text in require or []])
+    gates = Gates(_words(fail_on), [Requirement.parse(text) for text in require or []], _words(allow_missing))
+    if gates.allow_missing and "regressions" not in gates.fail_on:
+        raise UsageError("--allow-missing is about --fail-on regressions", hint="Add it, or leave this out")
     margins = _margins(margin)
     comparisons = compare_runs(
         *references,
@@ -110,7 +121,7 @@ def compare(
     if markdown is not None:
         from assay.report.export.markdown import markdown as as_markdown
 
-        write_text(as_markdown(comparisons, failures), markdown)
+        write_text(as_markdown(comparisons, outcomes), markdown)
     if html is not None:
         from assay.report.html.compare import write
 
@@ -120,16 +131,23 @@ def compare(
             "assay": __version__,
             "comparisons": [comparison.to_json() for comparison in comparisons],
             "failures": [outcome.failure for outcome in failures],
+            "not_checked": {outcome.scenario: outcome.not_checked for outcome in outcomes if outcome.not_checked},
         }
         write_json(content, json)
     if json != "-":
         from assay.report.terminal.compare import comparison_table
 
         shown_console().print(comparison_table(comparisons))
+    from assay.report.gates import allowing_words, not_checked_words
+
+    for text in not_checked_words(outcomes):
+        announce(f"assay: {text}")
     for failed in failures:
         side = f"{failed.comparison.candidate.label}: " if len(comparisons) > 1 else ""
         announce(f"assay: gate: {side}{failed.failure}")
     if failures:
+        if allowing := allowing_words(failures):
+            announce(f"assay: {allowing}")
         raise typer.Exit(1)
 
 
@@ -150,5 +168,5 @@ def _margins(given: list[str] | None) -> Margin:
     return Margin(general, special)
 
 
-def _calls(given: list[str] | None) -> list[str]:
-    return [call.strip() for text in given or [] for call in text.split(",")]
+def _words(given: list[str] | None) -> list[str]:
+    return [word.strip() for text in given or [] for word in text.split(",")]

@@ -24,6 +24,10 @@ Sureness = Literal["sure", "once", "open", "tie"]
 _MOST_CRITERIA = 3
 # A smaller difference of means rounds to 0.00.
 _LEAST_GIVEN_UP = 0.005
+# A smaller lead rounds to 0.000.
+_LEAST_LEAD = 0.0005
+# Nobody writes so many times the scenarios to learn which of two agents is ahead: they tie.
+_MOST_TIMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,10 @@ class PriorityAnswer:
     leaders: tuple[str, ...]
     """The first agent, or all that tie for first."""
     second: str | None
+    """The next after those; None if there is none."""
     sureness: Sureness
     lead: float | None
-    """How far the first is ahead of the second."""
+    """How far the first is ahead of the next; None if it ties with it."""
     by_scenarios: float | None
     """The part of the lead that scenarios vary, with the ends of its interval; they are None with one scenario."""
     low: float | None
@@ -54,6 +59,9 @@ class PriorityAnswer:
     needed: tuple[int, int] | None
     """How many scenarios of the same kind would decide: the ends of a range. None if no number would, or if it is
     decided."""
+    apart: float | None = None
+    """How far the first is ahead of the last that it ties with; None if nobody ties. 0 if they are exactly equal.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -120,16 +128,17 @@ def decision_of(table: ScenarioTable, *, seed: int, level: float = 0.95, reps: i
 
 def _answer(priority: str, found: Overall, table: ScenarioTable) -> PriorityAnswer:
     standing, chance = found.standing, found.uncertainty
-    leader, second = standing.order[0], standing.order[len(standing.winners)] if _has_second(found) else None
+    tied, needed = _tied(found, table)
+    is_tie = len(tied) > 1
+    leader, second = tied[0], standing.order[len(tied)] if len(standing.order) > len(tied) else None
     part = chance.by_scenarios
     made = contributions(found.means, found.weights, leader, second) if second is not None else []
-    is_tie = len(standing.winners) > 1
     single = {criterion.name for criterion in found.means.criteria if criterion.once}
     return PriorityAnswer(
         priority,
-        standing.winners,
+        tied,
         second,
-        _sureness(found),
+        "tie" if is_tie else _sureness(found),
         None if is_tie else standing.lead,
         None if part is None else part.value,
         None if part is None else part.low,
@@ -139,17 +148,32 @@ def _answer(priority: str, found: Overall, table: ScenarioTable) -> PriorityAnsw
         None if is_tie else chance.first.get(leader),
         () if is_tie else tuple((name, adds) for name, adds in made if adds > TIE)[:_MOST_CRITERIA],
         () if is_tie else _given_up(table, leader, found),
-        chance.needed,
+        needed if is_tie else chance.needed,
+        standing.values[leader] - standing.values[tied[-1]] if is_tie else None,
     )
 
 
-def _has_second(found: Overall) -> bool:
-    return len(found.standing.order) > len(found.standing.winners)
+def _tied(found: Overall, table: ScenarioTable) -> tuple[tuple[str, ...], tuple[int, int] | None]:
+    """The first agent and those that nothing separates from it, with how many scenarios would.
+
+    Agents tie if their overalls are equal, and also if the lead may be chance and is too small to be shown, or takes
+    many times the scenarios to be sure of.
+    """
+    standing = found.standing
+    tied, needed = list(standing.winners), None
+    for other in standing.order[len(tied) :] if len(table.sums) > 1 else ():
+        lead = table.lead(found.weights, tied[0], other, level=found.level)
+        is_long = lead.needed is not None and lead.needed[0] > _MOST_TIMES * len(table.sums)
+        if not lead.is_open or not (lead.value < _LEAST_LEAD or is_long):
+            break
+        tied.append(other)
+        needed = lead.needed
+    return tuple(tied), needed
 
 
 def _sureness(found: Overall) -> Sureness:
     part, once = found.uncertainty.by_scenarios, found.uncertainty.once
-    if len(found.standing.winners) > 1 or part is None:
+    if part is None:
         return "tie"
     if part.low is None or part.high is None:
         return "open"

@@ -6,11 +6,12 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final
 
 from assay.compare.comparison import Comparison, ComparisonLine
-from assay.compare.regressions import scenario_trials
+from assay.compare.regressions import ScenarioTrials, scenario_trials
 from assay.errors import UsageError
 from assay.types import Estimate
 
@@ -89,6 +90,10 @@ class Outcome:
     """The scenario that was checked, for a regression."""
     details: str = ""
     """For a regression: what was asked, answered before and answered now; empty if the answers are not known."""
+    not_checked: str = ""
+    """Why a scenario that passed in the baseline was not checked, if that is no failure."""
+    is_lost: bool = False
+    """Whether the failure is that a scenario has no trials any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +102,12 @@ class Gates:
 
     fail_on: Sequence[str] = ()
     """Calls that no metric may have. 'unmeasured' means undefined in the candidate and defined in the baseline.
-    'regressions' is about scenarios: none may fail that passed in the baseline beyond its own noise.
+    'regressions' is about scenarios: none may fail that passed in the baseline beyond its own noise, and none of them
+    may be missing, unless the candidate was told to play a smaller part of the suite.
     """
     requirements: Sequence[Requirement] = ()
+    allow_missing: Sequence[str] = ()
+    """Scenarios that may be missing, as patterns: 'old-*'."""
 
     def __post_init__(self) -> None:
         for call in self.fail_on:
@@ -112,10 +120,17 @@ class Gates:
         for comparison in comparisons:
             outcomes += [Outcome(comparison, ln.measure.key, self._failure(ln), ln) for ln in comparison.lines]
             outcomes += [Outcome(comparison, str(must), must.failure(comparison)) for must in self.requirements]
-            for one in scenario_trials(comparison) if "regressions" in self.fail_on else ():
-                failure = str(one) if one.has_regressed else ""
-                outcomes.append(Outcome(comparison, one.scenario, failure, scenario=one.scenario))
+            if "regressions" in self.fail_on:
+                outcomes += [self._of_scenario(comparison, one) for one in scenario_trials(comparison)]
         return outcomes
+
+    def _of_scenario(self, comparison: Comparison, one: ScenarioTrials) -> Outcome:
+        name = one.scenario
+        if not one.absence or not one.before.hits:
+            return Outcome(comparison, name, str(one) if one.has_regressed else "", scenario=name)
+        if one.is_lost and not any(fnmatchcase(name, pattern) for pattern in self.allow_missing):
+            return Outcome(comparison, name, str(one), scenario=name, is_lost=True)
+        return Outcome(comparison, name, "", scenario=name, not_checked=one.absence)
 
     def _failure(self, line: ComparisonLine) -> str:
         verdict = line.verdict

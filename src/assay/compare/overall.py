@@ -66,6 +66,25 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, slots=True)
+class Lead:
+    """How far one agent is ahead of another, at some weights, and how much of it is chance."""
+
+    value: float
+    by_scenarios: Difference
+    """The part of it that the scenarios vary."""
+    once: float
+    """The part that was measured once."""
+    needed: tuple[int, int] | None
+    """How many scenarios of the same kind would decide: the ends of a range. None if it is decided, or if no number
+    would."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the choice of scenarios may explain it."""
+        return self.by_scenarios.low + self.once <= 0 <= self.by_scenarios.high + self.once
+
+
+@dataclass(frozen=True, slots=True)
 class Shortcoming:
     """A criterion in which an agent is behind another."""
 
@@ -254,28 +273,10 @@ class ScenarioTable:
         low, high = ends(values, error, skewness, n - 1, level=level, scale=SHARE, n=n)
         lead, by_scenarios, needed, once = None, None, None, 0.0
         if now.lead is not None:
-            first, second = (self.agents.index(agent) for agent in now.order[:2])
-            once = self._once(weights, first) - self._once(weights, second)
-            once = once if abs(once) > TIE else 0.0
-            varying = now.lead - once if abs(now.lead - once) > TIE else 0.0
-            if any(weights.of(criterion) for criterion in self.means.criteria if criterion.once):
-                only = self._weighed(weights, varying=True)
-                parts = unit_contributions(self._table, only, only(self._table.sum(axis=0)), within)
-            found, changes = self.lead_of(varying, parts[:, first] - parts[:, second], level)
-            by_scenarios = replace(blank, value=found.value, low=found.low, high=found.high)
+            found = self.lead(weights, *now.order[:2], level=level)
+            part, once, needed = found.by_scenarios, found.once, found.needed
+            by_scenarios = replace(blank, value=part.value, low=part.low, high=part.high)
             lead = replace(by_scenarios, value=now.lead) if not once else replace(blank, value=now.lead)
-            # What was measured once stays as it is, so the scenarios have to show the rest of the lead.
-            if found.low + once <= 0 <= found.high + once and now.lead > TIE:
-                # Scenarios in which both are alike have to show that they differ by less than that.
-                is_alike = not found.error and not varying
-                wanted = found if is_alike else replace(found, value=now.lead)
-                margin = max(once, 0.0) if is_alike else 0.0
-                needed = cases_needed(wanted, n, margin=margin, level=level, changes=changes)
-                fewest = fewest_of_one_sign(level)
-                if needed is not None:
-                    needed = max(needed[0], fewest), max(needed[1], fewest)
-                elif varying > 0 and not found.error and n < fewest:
-                    needed = fewest, fewest
         if len(self.agents) == 1:  # in every resample
             first_in = {self.agents[0]: 1.0}
         elif self._differ_once(weights, reps, seed):
@@ -293,6 +294,33 @@ class ScenarioTable:
             once,
             needed,
         )
+
+    def lead(self, weights: Weights, ahead: str, behind: str, *, level: float) -> Lead:
+        """How far one agent is ahead of another, from two scenarios on."""
+        n, (first, second) = len(self.sums), (self.agents.index(agent) for agent in (ahead, behind))
+        values = standing(self.means, weights).values
+        value = values[ahead] - values[behind]
+        once = self._once(weights, first) - self._once(weights, second)
+        once = once if abs(once) > TIE else 0.0
+        varying = value - once if abs(value - once) > TIE else 0.0
+        only = self._weighed(weights, varying=True)
+        parts = unit_contributions(self._table, only, only(self._table.sum(axis=0)), Strata.of(None, n))
+        found, changes = self.lead_of(varying, parts[:, first] - parts[:, second], level)
+        lead = Lead(value, found, once, None)
+        # What was measured once stays as it is, so the scenarios have to show the rest of the lead.
+        if not lead.is_open or value <= TIE:
+            return lead
+        # Scenarios in which both are alike have to show that they differ by less than that.
+        is_alike = not found.error and not varying
+        wanted = found if is_alike else replace(found, value=value)
+        margin = max(once, 0.0) if is_alike else 0.0
+        needed = cases_needed(wanted, n, margin=margin, level=level, changes=changes)
+        fewest = fewest_of_one_sign(level)
+        if needed is not None:
+            needed = max(needed[0], fewest), max(needed[1], fewest)
+        elif varying > 0 and not found.error and n < fewest:
+            needed = fewest, fewest
+        return replace(lead, needed=needed)
 
     @staticmethod
     def lead_of(value: float, ahead: Floats, level: float) -> tuple[Difference, Changes]:

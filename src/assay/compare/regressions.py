@@ -1,7 +1,8 @@
-"""Scenarios that passed in the baseline and fail in the candidate, beyond what their own noise explains.
+"""Scenarios that passed in the baseline and are missing or fail in the candidate, beyond what their own noise explains.
 
 A metric averages over all scenarios: a few that are lost among many stay within its interval. Here each scenario is
-judged by its own trials.
+judged by its own trials. One without trials in the candidate cannot be judged: it is lost, unless the candidate was
+told to play a smaller part of the suite.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 from assay.compare.comparison import Comparison, Side
 from assay.errors import UsageError
@@ -27,6 +29,15 @@ class ScenarioTrials:
     before: Ratio
     """Trials that pass in the baseline, out of all."""
     after: Ratio
+    absence: str = ""
+    """Why it has no trials in the candidate, in a few words; empty if it has some."""
+    is_chosen: bool = False
+    """Whether it has none because the candidate was told to play a smaller part of the suite."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it passed before, and nothing explains that it has no trials now."""
+        return bool(self.before.hits and self.absence) and not self.is_chosen
 
     @property
     def has_regressed(self) -> bool:
@@ -43,10 +54,8 @@ class ScenarioTrials:
         return chance_of_fewer(self.before, self.after) <= _LEVEL
 
     def __str__(self) -> str:
-        return (
-            f"{self.scenario} passed {self.before.hits} of {self.before.total} trials in the baseline "
-            f"and {self.after.hits} of {self.after.total} now"
-        )
+        now = f"is {self.absence}" if self.absence else f"{self.after.hits} of {self.after.total} now"
+        return f"{self.scenario} passed {self.before.hits} of {self.before.total} trials in the baseline and {now}"
 
 
 def chance_of_fewer(before: Ratio, after: Ratio) -> float:
@@ -61,9 +70,36 @@ def chance_of_fewer(before: Ratio, after: Ratio) -> float:
 
 
 def scenario_trials(comparison: Comparison) -> list[ScenarioTrials]:
-    """The scenarios that both sides have, in the baseline's order; raises UsageError if a side has no trials."""
+    """The scenarios of the baseline, in its order; raises UsageError if a side has no trials."""
     before, after = _trials(comparison.baseline), _trials(comparison.candidate)
-    return [ScenarioTrials(name, found, after[name]) for name, found in before.items() if name in after]
+    suites = [_suite(side) for side in (comparison.baseline, comparison.candidate)]
+    found = []
+    for name, trials in before.items():
+        absence, is_chosen = ("", False) if after.get(name, Ratio()).total else _absence(name, name in after, *suites)
+        found.append(ScenarioTrials(name, trials, after.get(name, Ratio()), absence, is_chosen))
+    return found
+
+
+def _absence(name: str, is_known: bool, before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, bool]:
+    """Why a scenario has no trials in the candidate, and whether that was chosen.
+
+    Only a choice that differs from the baseline's explains it: with the same options as before, the suite has changed.
+    """
+    if is_known:
+        return "skipped now", False
+    if name in now.get("scenarios", ()):
+        return "not played now: the run is not complete", False
+    options = {"limit": "--limit", "kinds": "--kinds", "chosen": "--scenarios"}
+    chosen = [option for key, option in options.items() if now.get(key) is not None and now[key] != before.get(key)]
+    if chosen:
+        return f"left out now by {' and '.join(chosen)}", True
+    return "missing now: no longer in the suite" if now else "missing now", False
+
+
+def _suite(side: Side) -> Mapping[str, Any]:
+    """What a run keeps of its suite and of the part that was chosen; empty if it did not play one."""
+    found = side.run.settings.get("suite")
+    return found if isinstance(found, Mapping) else {}
 
 
 def _trials(side: Side) -> dict[str, Ratio]:

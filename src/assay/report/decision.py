@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from assay.compare.decision import Decision, PriorityAnswer
 from assay.compare.overall import Shortcoming
+from assay.compare.standing import TIE
 from assay.compare.weights import COST, LOAD
 from assay.plural import counted
-from assay.report.overall import fixed, signed_fixed
+from assay.report.overall import ahead_words, fixed, signed_fixed
 
 Named = Callable[[str], str]
 # The other criteria have a suite of the same name.
@@ -32,11 +33,19 @@ def leader_words(answer: PriorityAnswer, named: Named = str) -> str:
 def by_words(answer: PriorityAnswer, named: Named = str) -> str:
     """By what the first leads, and how surely."""
     if answer.sureness == "tie" or answer.lead is None:
-        return "They have the same overall."
-    ahead = f"{fixed(answer.lead, 3)} ahead of {named(answer.second or '')}"
+        return _tie_words(answer)
+    ahead = f"{ahead_words(answer.lead)} of {named(answer.second or '')}"
     parts = [(name, adds) for name, adds in answer.made_by if adds >= _LEAST_SHOWN]
     made = ", ".join(f"{_title(name)} {signed_fixed(adds)}" for name, adds in parts)
     return f"{ahead}{f', by {made}' if made else ''}. {sure_words(answer)}"
+
+
+def _tie_words(answer: PriorityAnswer) -> str:
+    """How close those are that tie."""
+    if not answer.apart or answer.apart <= TIE:
+        return "They have the same overall."
+    by = f"by at most {fixed(answer.apart, 3)}" if answer.apart >= _LEAST_SHOWN else "by less than 0.001"
+    return f"Their overalls differ {by}, and the choice of scenarios may explain it."
 
 
 def sure_words(answer: PriorityAnswer) -> str:
@@ -68,16 +77,18 @@ def needed_words(answer: PriorityAnswer) -> str:
     """How many scenarios would decide; empty if it is decided."""
     if answer.sureness in ("sure", "once"):
         return ""
-    if answer.needed is None:
+    if answer.sureness == "tie" and answer.needed is not None:
+        return "Only many times as many scenarios of this kind could tell them apart."
+    if answer.needed is None or answer.sureness == "tie":
         return "More scenarios of this kind would not decide."
     low, high = answer.needed
     return f"About {f'{low:,} to {high:,}' if low < high else f'{high:,}'} such scenarios would decide."
 
 
 def untested_words(decision: Decision) -> str:
-    """What was not tested and may separate the agents, with how to test it; empty if all was."""
+    """What was not tested and may separate the agents, with how to test it."""
     if not decision.untested:
-        return ""
+        return "Everything that assay can test was tested." if decision.is_open else ""
     suites = [name for name in decision.untested if name not in _WITHOUT_SUITE]
     each = f" and the same with {_listed(suites[1:])}" if len(suites) > 1 else ""
     commands = [f"`assay chat run --suite {suites[0]}`{each}"] if suites else []

@@ -24,6 +24,11 @@ def lead_words(means: CriterionMeans, weights: Weights, standing: Standing) -> s
     return f"The lead comes from {words}{more}." if words else ""
 
 
+def ahead_words(lead: float) -> str:
+    """How far one is ahead: a lead that rounds to 0.000 is not none."""
+    return f"{fixed(lead, 3)} ahead" if lead >= _LEAST_SHOWN else "less than 0.001 ahead"
+
+
 def fixed(value: float, digits: int) -> str:
     """A number as JavaScript's `toFixed` writes it: halves are rounded up, exactly."""
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))

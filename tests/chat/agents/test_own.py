@@ -11,7 +11,7 @@ from tests.chat.agents.laws import Answer, Talk
 
 from assay import chat
 from assay.chat.agents import Setup
-from assay.chat.agents.own import FRAMEWORKS, own_agent_kind, own_agent_note
+from assay.chat.agents.own import FRAMEWORKS, own_agent_kind, own_agents_note
 from assay.chat.agents.spec import load_agents
 from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
@@ -96,9 +96,17 @@ def test_dependencies_that_cannot_be_created_are_asked_for(
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_report_says_what_is_redirected_and_what_is_not(framework: str) -> None:
-    said = own_agent_note(framework, "mine")
-    assert f"its model is redirected {FRAMEWORKS[framework].redirects}" in said
+    said = own_agents_note({"mine": framework})
+    assert f"the model is redirected {FRAMEWORKS[framework].redirects}" in said
     assert "no agent or client that a tool creates later with an address of its own" in said
+
+
+def test_several_agent_objects_are_explained_once() -> None:
+    said = own_agents_note({"one": "adk", "two": "pydantic-ai", "three": "adk"})
+    ways = [FRAMEWORKS[name].redirects for name in ("adk", "pydantic-ai")]
+    assert said.startswith("one, two, three are your own agent objects: ")
+    assert f"redirected that of one, three {ways[0]}; that of two {ways[1]}. This reaches" in said
+    assert own_agents_note({}) == ""
 
 
 def test_dependencies_are_only_for_frameworks_that_have_them(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tests.command import assay_command
 
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.running import versions
+from assay.chat.running.version_fit import import_failure, install_failure, supported
 from assay.chat.running.versions import environment_of, interpreter_of, requirements_of, version_note
 from assay.errors import AssayError, UsageError
 
@@ -95,7 +96,7 @@ def test_an_environment_is_made_once_and_has_its_version_and_assay(
     told: list[str] = []
     chosen = spec("google-adk==9.9")
     # There is nothing in it that our assistant uses: that is said before anything is played, however often.
-    words = r"assistant does not work with google-adk 9\.9: \w+Error: [^/]*\. It is written for google-adk<3,>=2"
+    words = r"assistant does not work with google-adk 9\.9: [^/]*\. The assistant is written for google-adk<3,>=2"
     for _ in range(2):
         with pytest.raises(UsageError, match=words):
             interpreter_of(chosen, notify=told.append)
@@ -123,3 +124,38 @@ def test_a_version_that_cannot_be_installed_leaves_nothing_behind(
     with pytest.raises(UsageError, match="could not be made"):
         interpreter_of(spec("google-adk==9.8"))
     assert not environment_of(spec("google-adk==9.8")).exists()
+
+
+def test_what_a_version_lacks_is_said_with_the_package_that_lacks_it() -> None:
+    printed = "[\"cannot import name 'Guard' from 'langchain.agents' (/x/y.py)\", null, \"langchain 1.3.0a2\"]"
+    assert import_failure("langgraph 1.2.0a7", printed, "") == (
+        "assay's assistant does not work with langgraph 1.2.0a7: it uses 'Guard' of langchain.agents, "
+        "which langchain 1.3.0a2 does not have"
+    )
+    printed = '["cannot import name \'Info\' from \'langgraph.runtime\'", "langgraph-prebuilt 1.0", "langgraph 1.0rc1"]'
+    assert import_failure("langgraph 1.0rc1", printed, "") == (
+        "langgraph 1.0rc1 does not work with what is installed with it: langgraph-prebuilt 1.0 uses 'Info' of "
+        "langgraph.runtime, which langgraph 1.0rc1 does not have"
+    )
+    assert import_failure("x 1", "", "Traceback\nTypeError: no (/home/me/a.py)").endswith("x 1: TypeError: no")
+    assert import_failure("x 1", "[\"No module named 'y'\", null, null]", "").endswith("x 1: No module named 'y'")
+
+
+def test_the_versions_that_fit_name_every_package_of_the_framework() -> None:
+    assert supported("google-adk") == "google-adk<3,>=2.13"
+    assert supported("langgraph").startswith("langgraph<2,>=1.2 with ")
+    assert "langchain<2,>=1.4" in supported("langgraph")
+
+
+def test_a_conflict_names_each_package_once() -> None:
+    tried = ", ".join(f"agent-framework-openai==1.{at}.0" for at in range(40))
+    errors = (
+        f"WARNING: skipped\nERROR: Cannot install agent-framework-core==1.0.0rc5, {tried} and "
+        "agent-framework-openai==1.40.0 because these package versions have conflicting dependencies.\n"
+        "ERROR: ResolutionImpossible: for help visit https://example.org\n"
+    )
+    assert install_failure("agent-framework 1.0.0rc5", errors) == (
+        "the environment of agent-framework 1.0.0rc5 could not be made: ERROR: Cannot install "
+        "agent-framework-core==1.0.0rc5, any agent-framework-openai because these package versions have "
+        "conflicting dependencies."
+    )

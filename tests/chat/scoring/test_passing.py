@@ -53,6 +53,24 @@ def test_an_answer_that_says_what_is_demanded_passes_without_a_truth(
 
 
 @pytest.mark.parametrize(
+    ("demanded", "result", "error", "passes"),
+    [
+        ("no loan B-99", {"error": "no loan B-99"}, None, True),
+        ("no loan B-99", None, "ValueError: no loan B-99", True),
+        ("no loan B-99", {"title": "Emma"}, None, False),  # the tool found it
+        ("B-99", {"error": "no loan B-99"}, None, False),  # the question has it
+    ],
+)
+def test_an_error_that_the_scenario_demands_passes(
+    demanded: str, result: object, error: str | None, passes: bool
+) -> None:
+    call = ToolCall(name="find_loan", arguments={"loan_id": "B-99"}, result=result, error=error)
+    said = "I could not do that: no loan B-99."
+    answer = scored(said, user="When is loan B-99 due?", truth=None, says=[demanded], tool_calls=[call])
+    assert answer.passed is passes, answer.failures
+
+
+@pytest.mark.parametrize(
     ("said", "result", "passes"),
     [
         ("It's always sunny in Oslo!", "It's always sunny in Oslo!", True),

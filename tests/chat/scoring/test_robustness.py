@@ -46,6 +46,29 @@ def test_outcome_follows_from_the_answer_and_how_the_turn_ended(seen: dict[str, 
     assert outcome_of(**seen) == outcome
 
 
+UNABLE = "I have no way to look up the weather here, so I can't tell you. You can check a website instead."
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (UNABLE, "recovered"),  # all that the model says
+        (f"  {UNABLE}\n", "recovered"),
+        ("I have no way to look up the weather here, so", "failed_silently"),  # cut off
+        (f"<think>Figures.</think> {UNABLE}", "failed_silently"),
+        ("", "failed_silently"),
+        ("I'm sorry, but I can't help with that.", "degraded"),
+    ],
+)
+def test_if_the_model_cannot_help_the_whole_of_what_it_says_is_right(said: str, outcome: str) -> None:
+    turn = Turn(user="What's the weather in Rome?", assistant=said, truth={"city": "Rome", "temperature": 21.0})
+    transcript = Transcript(agent="mine", scenario="rome", turns=[turn])
+    record = Record(quirk="length", beyond_model=True, undisturbed=UNABLE)
+    answer = answer_of(transcript, 0, ChatbotEvaluator(metrics=["accuracy", "task_completion"]), record=record)
+    assert answer.record is not None
+    assert answer.record.outcome == outcome
+
+
 def test_outcomes_are_ordered_and_the_first_three_are_acceptable() -> None:
     assert [severity(outcome) for outcome in OUTCOMES] == [0, 1, 2, 3, 4, 5]
     assert [is_acceptable(outcome) for outcome in OUTCOMES] == [True, True, True, False, False, False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -43,11 +45,29 @@ def test_expected_calls_travel_with_the_turn() -> None:
     with Situation("s", 0, 0, calls=wanted_calls(expected)).attached():
         inject(headers)
     assert Situation.from_headers(headers).calls == wanted_calls(expected)
-    # What the bundled assistants call, the model decides itself; what does not fit into a header is not sent.
+    # What the bundled assistants call, the model decides itself.
     assert wanted_calls([ToolCall(name="get_current_weather", arguments={"city": "Oslo"})]) == ()
-    assert wanted_calls([ToolCall(name="find_recipe", arguments={"dish": "x" * 5000})]) == ()
     assert wanted_calls(None) == ()
     assert Situation.from_headers({"baggage": "assay.calls=[1]"}) == Situation()
+
+
+@pytest.mark.parametrize("size", [10, 3_000, 5_000, 200_000])
+def test_calls_of_any_length_travel_and_long_ones_only_to_the_embedded_services(size: int) -> None:
+    text = "ä" + random.Random(size).randbytes(size // 2).hex()
+    situation = Situation("s", session="me", calls=(WantedCall("store", {"text": text}),))
+    embedded: dict[str, str] = {}
+    other: dict[str, str] = {}
+    with situation.attached():
+        inject(embedded)
+        inject(other, is_embedded=False)
+    assert Situation.from_headers(embedded) == situation
+    assert sum(map(len, other.values())) < 5_000
+    assert Situation.from_headers(other) in (situation, replace(situation, calls=()))
+
+
+@pytest.mark.parametrize("header", ["no base64 ä", "AAAA", "eJw="])
+def test_a_header_that_is_no_calls_is_ignored(header: str) -> None:
+    assert Situation.from_headers({"x-assay-calls": header}) == Situation()
 
 
 def test_a_call_is_made_and_its_result_told(model: ScriptedModel) -> None:

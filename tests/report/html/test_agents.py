@@ -182,9 +182,16 @@ def test_scored_transcripts_have_no_times_and_no_faults(plausible: Scores) -> No
     assert not {"Where the time goes", "Faults survived", "Developer experience", "Verdicts"} & set(found)
 
 
-@pytest.mark.parametrize("answers", [(), (answer("adk", "one"),), (answer("adk", "one", status="skipped"),)])
-def test_a_page_needs_only_one_answer_or_none(answers: tuple[Answer, ...]) -> None:
-    assert "<h2>Overall</h2>" in render(scored(*answers))
+@pytest.mark.parametrize(
+    ("answers", "title"),
+    [
+        ((), "Overall"),
+        ((answer("adk", "one"),), "Overall"),
+        ((answer("adk", "one", status="skipped"),), "Nothing was played"),
+    ],
+)
+def test_a_page_needs_only_one_answer_or_none(answers: tuple[Answer, ...], title: str) -> None:
+    assert f"<h2>{title}</h2>" in render(scored(*answers))
     assert printed(scored(*answers))
 
 
@@ -257,7 +264,7 @@ def test_an_agent_without_scores_is_named_and_the_others_keep_their_overall() ->
     assert "Not in the overall, no turn was scored: late, not installed: <late>" in lines
     assert "adk is" in lines
     nobody = scored(*late)
-    assert "<bdi>late</bdi> (<bdi>not installed" in render(nobody)
+    assert "<bdi>not installed: &lt;late&gt;</bdi>" in render(nobody).split("<h2>Nothing was played</h2>")[1]
     assert "Nothing was played: every trial was skipped.\nlate: 1 trial skipped: not installed" in "\n".join(
         printed(nobody)
     )
@@ -319,3 +326,16 @@ def test_the_page_names_failed_checks_and_escapes_their_words() -> None:
     assert "&lt;b&gt;why&lt;/b&gt;" in part
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2  # in the table, and with the answer
     assert "<b>why</b>" not in page
+
+
+def test_a_run_in_which_everything_was_skipped_says_why_and_has_no_empty_tables() -> None:
+    reason = "the fault <slow> cannot reach it"
+    skipped = [answer("a", f"s{at}", False, status="skipped", reason=reason) for at in range(3)]
+    text = render(scored(*skipped))
+    titles = re.findall(r"<h2[^>]*>([^<]+)", text)
+    assert titles[0] == "Nothing was played"
+    assert not {"Overall", "Metrics", "Where the time goes", "Repetitions", "Baselines"} & set(titles)
+    assert "the fault &lt;slow&gt; cannot reach it" in text
+    # As soon as one turn was played, the tables are there.
+    played = render(scored(*skipped, answer("a", "s3", False, status="failed", reason="no")))
+    assert "Nothing was played" not in played

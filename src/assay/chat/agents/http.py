@@ -408,7 +408,7 @@ def http_agent_kind(endpoint: Endpoint, name: str) -> AgentKind:
             raise missing_extra("httpx", "agents", "call an HTTP endpoint") from error
 
         async def add_context(request: httpx.Request) -> None:
-            inject(request.headers)
+            inject(request.headers, is_embedded=False)
 
         # Only endpoints on this machine receive the turn's situation, and they are reached without a proxy.
         async with httpx.AsyncClient(

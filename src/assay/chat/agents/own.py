@@ -12,7 +12,7 @@ import gc
 import importlib
 import inspect
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -83,14 +83,23 @@ def own_agent_kind(framework: str, pointer: str, name: str, deps: str | None = N
     )
 
 
-def own_agent_note(framework: str, name: str) -> str:
-    """What readers of the results need to know."""
+def own_agents_note(agents: Mapping[str, str]) -> str:
+    """What readers of the results need to know about agent objects, given as frameworks by name; empty if none."""
+    if not agents:
+        return ""
+    ways: dict[str, list[str]] = {}
+    for name, framework in agents.items():
+        ways.setdefault(FRAMEWORKS[framework].redirects, []).append(name)
+    if len(agents) == 1:
+        who, [how] = f"{next(iter(agents))} is your own agent object", ways
+    else:
+        who = f"{', '.join(agents)} are your own agent objects"
+        how = "; ".join(f"that of {', '.join(names)} {way}" for way, names in ways.items())
     return (
-        f"{name} is your own agent object: its model is redirected {FRAMEWORKS[framework].redirects}, which reaches "
-        "what exists once its module is imported, and no agent or client that a tool creates later with an address of "
-        "its own; its tools are its own, so faults of the weather service and known preferences do not reach it, what "
-        "they return is not compared with the embedded weather, and calls of tools that it does not have are not "
-        "expected."
+        f"{who}: the model is redirected {how}. This reaches what exists once the module is imported, and no agent or "
+        "client that a tool creates later with an address of its own. Tools are the agent's own, so faults of the "
+        "weather service and known preferences do not reach it, what they return is not compared with the embedded "
+        "weather, and calls of tools that it does not have are not expected."
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AGENTS
 from assay.chat.agents.function import FunctionAgent
-from assay.chat.agents.own import own_agent_note
+from assay.chat.agents.own import own_agents_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.baselines import BASELINES, free_names
 from assay.chat.domains._own import domain_name, own_domain_digest
@@ -187,11 +187,12 @@ class Experiment:
     @property
     def notes(self) -> list[str]:
         """What readers need to know before the numbers."""
-        own = [
-            own_agent_note(agent.framework, agent.name)
+        objects = {
+            agent.name: agent.framework
             for agent in self.agents
             if isinstance(agent, AgentSpec) and agent.framework is not None
-        ]
+        }
+        own = [own_agents_note(objects)] if objects else []
         own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
         own += self._price_notes()
         common = self._service_notes()

@@ -24,17 +24,21 @@ from typing import Any
 import assay
 from assay.chat.agents import AGENTS
 from assay.chat.agents.spec import AgentSpec
+from assay.chat.running.version_fit import (
+    ASSAY,
+    TRY_IMPORT,
+    import_failure,
+    install_failure,
+    is_conflict,
+    supported,
+)
 from assay.errors import UsageError, missing_extra
-from assay.redaction import redacted
 
-_ASSAY = "assay-agents"
 # What every agent needs, whatever its framework is; but the client of the model is the framework's own choice.
 _COMMON_EXTRA, _CLIENT = "agents", "openai"
 _ANY = ">=0.dev0"  # of any version, pre-releases among them
 _READY = "ready.json"
 _SECONDS_TO_INSTALL = 1800
-_LAST_WORDS = 500
-_TIME_IMPORT = "import sys, time; start = time.process_time(); import {}; print(time.process_time() - start)"
 
 
 def requirements_of(spec: AgentSpec) -> list[str]:
@@ -52,7 +56,7 @@ def requirements_of(spec: AgentSpec) -> list[str]:
     kind = AGENTS.get(spec.agent or "")
     framework = kind.distributions[0]
     try:
-        stated = [Requirement(text) for text in requires(_ASSAY) or ()]
+        stated = [Requirement(text) for text in requires(ASSAY) or ()]
     except PackageNotFoundError as error:
         raise UsageError("assay is not installed as a package, so its requirements are unknown") from error
     try:
@@ -127,21 +131,6 @@ def _ready(folder: Path) -> dict[str, Any]:
     return found
 
 
-def supported(agent: str) -> str:
-    """The versions of its framework that a bundled assistant is written for: 'pydantic-ai-slim<3,>=2.31'.
-
-    Empty if that is not known, because assay is not installed as a package.
-    """
-    from packaging.requirements import Requirement
-
-    kind = AGENTS.get(agent)
-    try:
-        stated = [Requirement(text) for text in requires(_ASSAY) or ()]
-    except PackageNotFoundError:
-        return ""
-    return next((f"{one.name}{one.specifier}" for one in stated if one.name == kind.distributions[0]), "")
-
-
 def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -189,13 +178,9 @@ def _import_seconds_if_possible(spec: AgentSpec, folder: Path) -> float | None:
 def _import_seconds(spec: AgentSpec, folder: Path) -> float:
     """The same; raises UsageError if the assistant cannot be imported with that version."""
     module = f"{AGENTS.get(spec.agent or '').open.__module__}.assistant"
-    done = _ran([str(_python(folder)), "-P", "-c", _TIME_IMPORT.format(module)], spec)
+    done = _ran([str(_python(folder)), "-P", "-c", TRY_IMPORT.format(module=module)], spec)
     if done.returncode:
-        last = (done.stderr.strip() or "it ended without a word").splitlines()[-1]
-        words = redacted(re.sub(r" \(/.*\)$", "", last))[:_LAST_WORDS]
-        fits = supported(spec.agent or "")
-        hint = f"It is written for {fits}" if fits else "Choose a newer version"
-        raise UsageError(f"assay's assistant does not work with {spec.name}: {words}", hint=hint)
+        raise UsageError(import_failure(spec.name, done.stdout, done.stderr), hint=_written_for(spec))
     return float(done.stdout.strip().splitlines()[-1])
 
 
@@ -213,12 +198,14 @@ def _run(command: list[str], spec: AgentSpec) -> str:
     """What a command that makes an environment prints."""
     done = _ran(command, spec)
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
-        words = redacted(" ".join(errors[-3:]))[-_LAST_WORDS:]
-        conflicts = "conflicting dependencies" in words or "unsatisfiable" in words  # of pip, of uv
-        hint = "It cannot be installed with what assay needs itself" if conflicts else "Is there such a version?"
-        raise UsageError(f"the environment of {spec.name} could not be made: {words}", hint=hint)
+        hint = _written_for(spec) if is_conflict(done.stderr) else "Is there such a version?"
+        raise UsageError(install_failure(spec.name, done.stderr), hint=hint)
     return done.stdout
+
+
+def _written_for(spec: AgentSpec) -> str:
+    fits = supported(spec.agent or "")
+    return f"The assistant is written for {fits}" if fits else "Choose a newer version"
 
 
 def _python(folder: Path) -> Path:

@@ -70,9 +70,12 @@ class Watching:
         assert self._log is not None
         calls = self._log.of_turn(self._job.session, played.turn)
         found: dict[str, Any] = {}
-        if self._is_own and any(call.is_beyond for call in calls):
-            found["beyond_model"] = True
         quirk = self._job.situations[played.turn].quirk
+        beyond = [call.beyond for call in calls if call.beyond is not None]
+        if self._is_own and beyond:
+            found["beyond_model"] = True
+            if quirk is not None:
+                found["undisturbed"] = beyond[-1]
         if quirk is not None and not quirk.is_of_tools:
             found["quirk_occurred"] = any(call.misbehaved for call in calls)
         return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assay.chat.evaluator import uncollected
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.outcomes.quirk_turns import with_outcome
-from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_of
+from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_beyond, outcome_of
 from assay.chat.scoring.passing import failed_checks
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ def _answer_of(
     failures = failed_checks(turn, entries, context)
     if record is not None and record.quirk is not None:
         says_so = bool(context.errors or context.response.all("missing"))
-        record, failures = with_outcome(record, outcome_of(is_right=not failures, says_so=says_so), worst, failures)
+        outcome = outcome_of(is_right=not failures, says_so=says_so)
+        if record.undisturbed is not None:
+            outcome = outcome_beyond(said, record.undisturbed, says_so=says_so)
+        record, failures = with_outcome(record, outcome, worst, failures)
     return Answer(
         agent=transcript.agent,
         scenario=transcript.scenario,

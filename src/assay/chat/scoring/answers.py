@@ -99,6 +99,8 @@ class Record(BaseModel):
     """Expectations of the scenario that are not checked of an agent with tools of its own, each with the reason."""
     beyond_model: bool = False
     """Whether the scripted model, which speaks about the weather, said that it cannot help with this."""
+    undisturbed: str | None = None
+    """What it said then, in a turn with a quirk, before the quirk changed it."""
     memory: int | None = None
     """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None

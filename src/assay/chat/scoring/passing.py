@@ -32,6 +32,7 @@ _LONGEST_SAYS = 300
 _SHORTEST_SENTENCE = 4
 # A table with fewer values may be stated by any answer.
 _SMALLEST_TABLE = 2
+_ERROR_FIELDS = ("error", "errors", "detail")
 _OUTER_FIELDS = frozenset({"status", "success", "ok"})
 
 
@@ -193,7 +194,8 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
         has_answered = missing is None
     else:
         has_answered = _says_what_is_demanded(turn) or _passes_on_result(turn) or _returns_courtesy(context)
-    if not has_answered or any(line.id in _ERRORS for line in completion.evidence):
+    has_failed = any(line.id in _ERRORS for line in completion.evidence) and not _demands_error(turn)
+    if not has_answered or has_failed:
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
 
 
@@ -204,6 +206,21 @@ def _says_what_is_demanded(turn: Turn) -> bool:
     if not is_new or any(text.casefold() not in said for text in turn.says):
         return False
     return all(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", said) for text in turn.says)
+
+
+def _demands_error(turn: Turn) -> bool:
+    """Whether a demanded text is part of an error that a tool reported: to pass it on is what the scenario is about."""
+    errors = [text.casefold() for call in turn.tool_calls or () for text in _error_texts(call.error, call.result)]
+    asked = (turn.user or "").casefold()
+    demanded = [text.casefold() for text in turn.says if text.casefold() not in asked]
+    return any(text in error for text in demanded for error in errors)
+
+
+def _error_texts(error: str | None, result: object) -> Iterator[str]:
+    if error is not None:
+        yield error
+    if isinstance(result, Mapping):
+        yield from (text for name in _ERROR_FIELDS for text in _texts_in(result.get(name)))
 
 
 def _passes_on_result(turn: Turn) -> bool:

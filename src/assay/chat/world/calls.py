@@ -37,8 +37,8 @@ class WatchedCall:
     """Whether it is held."""
     misbehaved: bool = False
     """Whether the quirk of the turn took effect in the response."""
-    is_beyond: bool = False
-    """Whether the scripted model said that it cannot help with the subject."""
+    beyond: str | None = None
+    """What the scripted model says if it cannot help with the subject, before a quirk changes it."""
 
 
 class CallLog:

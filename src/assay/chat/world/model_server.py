@@ -107,7 +107,7 @@ class _Service:
         parsed = CompletionRequest(raw)
         created = int(situation.now.timestamp()) if situation.now is not None else int(time.time())
         output = self._output(parsed, situation)
-        call.is_beyond = output.is_beyond
+        call.beyond = output.text if output.is_beyond else None
         completion = Completion(
             output,
             parsed,

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qsl, urlsplit
 
+from assay.chat.world.situation import LONGEST_HEADERS
 from assay.errors import AssayError, UsageError, missing_extra
 
 try:
@@ -81,6 +82,7 @@ class LoopbackServer:
             self._stoppable_app,
             loop="asyncio",
             http="h11",
+            h11_max_incomplete_event_size=LONGEST_HEADERS,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -2,19 +2,23 @@
 
 It travels as OpenTelemetry baggage: the runner attaches it for the length of a turn, the clients send it as a header,
 and the embedded servers read it. So the servers keep no state about their clients, and every agent gets the same
-weather, faults and model behaviour.
+weather, faults and model behaviour. Calls that are too long for baggage travel compressed, in a header of their own.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import functools
 import hashlib
 import random
+import zlib
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import quote_plus
 
 from assay.chat.world.faults import Fault
 from assay.chat.world.quirks import Quirk
@@ -31,6 +35,14 @@ UserDecision = Literal["approve", "refuse", "ignore"]
 """What the user does if a tool needs their approval."""
 
 _PREFIX = "assay."
+_CALLS = f"{_PREFIX}calls"
+# An entry of baggage may have 4,096 bytes with its name; a longer one is dropped by who reads it, with a warning.
+_LONGEST_ENTRY = 4_000
+_LONG_CALLS = "x-assay-calls"
+LONGEST_HEADERS = 1_000_000
+"""Bytes of headers that the embedded servers accept."""
+_LONGEST_HEADER = LONGEST_HEADERS // 2
+_LONGEST_TEXT = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,13 @@ class Situation:
         """The situation in a request's headers; an empty one if they have none."""
         from opentelemetry.context import Context
 
-        return cls._from_context(_propagator().extract({"baggage": headers.get("baggage", "")}, Context()))
+        where = _propagator().extract({"baggage": headers.get("baggage", "")}, Context())
+        calls = _unpacked(headers.get(_LONG_CALLS, ""))
+        if calls:
+            from opentelemetry import baggage
+
+            where = baggage.set_baggage(_CALLS, calls, where)
+        return cls._from_context(where)
 
     @classmethod
     def current(cls) -> Situation:
@@ -132,9 +150,30 @@ class Situation:
             context.detach(token)
 
 
-def inject(headers: MutableMapping[str, str]) -> None:
-    """Add the current situation to a request's headers."""
-    _propagator().inject(headers)
+def inject(headers: MutableMapping[str, str], *, is_embedded: bool = True) -> None:
+    """Add the current situation to a request's headers.
+
+    Only the embedded servers accept headers that are long enough for long calls; no other service gets them.
+    """
+    from opentelemetry import baggage, context
+
+    where = context.get_current()
+    calls = baggage.get_baggage(_CALLS, where)
+    if isinstance(calls, str) and len(quote_plus(calls)) > _LONGEST_ENTRY:
+        where = baggage.remove_baggage(_CALLS, where)
+        packed = base64.b64encode(zlib.compress(calls.encode("utf-8", "surrogatepass"))).decode("ascii")
+        if is_embedded and len(packed) <= _LONGEST_HEADER:
+            headers[_LONG_CALLS] = packed
+    _propagator().inject(headers, where)
+
+
+def _unpacked(header: str) -> str:
+    """The inverse of how long calls are packed; empty if it is anything else."""
+    try:
+        data = base64.b64decode(header, validate=True)
+        return zlib.decompressobj().decompress(data, _LONGEST_TEXT).decode("utf-8", "surrogatepass")
+    except (binascii.Error, zlib.error, ValueError):
+        return ""
 
 
 @functools.cache

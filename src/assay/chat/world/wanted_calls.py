@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote_plus
 
 if TYPE_CHECKING:
     from assay.chat.transcript import ToolCall
@@ -21,9 +20,6 @@ DELETE = "delete_user_preferences"
 SEARCH, ORDER, CANCEL, LIST = "search_products", "place_order", "cancel_order", "list_orders"
 BUNDLED_TOOLS = frozenset({CURRENT, FORECAST, PREFERENCES, LEARN, DELETE, SEARCH, ORDER, CANCEL, LIST})
 """The tools of the bundled assistants, of the weather and of the shop."""
-
-# An entry of baggage may have 4,096 bytes with its name; a longer one would be dropped on the way, with a warning.
-_LONGEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ def wanted_calls(expected: Iterable[ToolCall] | None) -> tuple[WantedCall, ...]:
     """The calls of a turn, if one of them is of a tool that the bundled assistants do not have; otherwise none."""
     calls = tuple(WantedCall(call.name, call.arguments) for call in expected or ())
     is_own = any(call.name not in BUNDLED_TOOLS for call in calls)
-    return calls if is_own and len(quote_plus(written_calls(calls))) <= _LONGEST else ()
+    return calls if is_own else ()
 
 
 def written_calls(calls: Iterable[WantedCall]) -> str:

@@ -15,7 +15,9 @@ _NOT_XML = {code: "\ufffd" for code in range(32) if code not in (9, 10, 13)} | {
 
 
 def junit(outcomes: Sequence[Outcome]) -> str:
-    """The document as text. A metric without a verdict is a skipped test, unless the gate fails on that."""
+    """The document as text. What was not checked is a skipped test: a metric without a verdict, unless the gate fails
+    on that, and a scenario that the candidate was not to play.
+    """
     root = Xml.Element("testsuites", name="assay")
     suites: dict[int, Xml.Element] = {}
     for outcome in outcomes:
@@ -29,6 +31,9 @@ def junit(outcomes: Sequence[Outcome]) -> str:
             failure.text = _clean(outcome.details or outcome.failure)
         elif outcome.line and outcome.line.verdict.call in ("unmeasured", "descriptive"):
             Xml.SubElement(case, "skipped", message=_clean(outcome.line.verdict.reason))
+        elif outcome.not_checked:
+            words = f"{outcome.name} passed in the baseline and is {outcome.not_checked}"
+            Xml.SubElement(case, "skipped", message=_clean(words))
     return _document(root)
 
 

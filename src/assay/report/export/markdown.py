@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.chat.scoring.outcomes.interruption_matrix import interruption_matrix
-from assay.chat.scoring.outcomes.quirk_matrix import DID_NOT_OCCUR, OUTCOME_WORDS, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.quirk_matrix import (
+    DID_NOT_OCCUR,
+    OUTCOME_WORDS,
+    UNTESTED,
+    quirk_matrix,
+    quirk_summaries,
+)
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
 from assay.compare.costs import costs_of
@@ -22,6 +28,7 @@ from assay.report.costs import (
 )
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.failures import failure_words, failures_of, not_applicable_words
+from assay.report.gates import allowing_words, not_checked_words
 from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
@@ -30,15 +37,19 @@ _LONGEST = 300
 _MARKS = {"better": "✅ better", "worse": "❌ worse", "same": "same", "inconclusive": "❔ inconclusive"}
 
 
-def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()) -> str:
+def markdown(comparisons: Sequence[Comparison], outcomes: Sequence[Outcome] = ()) -> str:
     """A summary that reads well in a pull request: what failed, then a table for each comparison."""
     parts = []
+    failures = [outcome for outcome in outcomes if outcome.failure]
     if failures:
         lines = []
         for failed in failures:
             lines.append(f"- {_escaped(failed.failure)}")
             lines += [f"  - {_escaped(shorten(line, _LONGEST))}" for line in failed.details.splitlines()]
         parts.append("**The gate failed.**\n\n" + "\n".join(lines))
+        if allowing := allowing_words(failures):
+            parts.append(_escaped(allowing))
+    parts += [f"> {_escaped(words[0].upper() + words[1:])}" for words in not_checked_words(outcomes)]
     for comparison in comparisons:
         rows = ["| metric | baseline | candidate | difference | p | verdict |", "|---|--:|--:|--:|--:|---|"]
         for line in comparison.lines:
@@ -143,7 +154,7 @@ def _quirks(scores: Scores) -> str:
         return ""
     lines = [f"| quirk | {' | '.join(map(_escaped, scores.agents))} |", "|---|" + "---|" * len(scores.agents)]
     for row in rows:
-        if not row.is_harmless:
+        if not (row.is_harmless or row.is_untested):
             cells = [
                 (DID_NOT_OCCUR if cell.missing else "–")
                 if cell.worst is None
@@ -156,6 +167,8 @@ def _quirks(scores: Scores) -> str:
         f"{_escaped(one.agent)} {one.handled} of {one.total}" for one in quirk_summaries(rows, scores.agents)
     )
     words = f"Neither silent nor hung nor crashed: {sums}. All recovered from {counted(recovered, 'more scenario')}."
+    untested = sum(row.is_untested for row in rows)
+    words += f" Not shown: {counted(untested, 'scenario')} {UNTESTED}." if untested else ""
     return f"**Robustness** (worst first; ! the next turn fails too)\n\n{words}\n\n" + "\n".join(lines)
 
 

@@ -153,8 +153,9 @@
       return [...names, ` tie for first with ${value}.`];
     }
     if (order.length === 1) return [named(order[0]), ` has ${value} overall.`];
-    const lead = (overall[order[0]] - overall[order[1]]).toFixed(3);
-    return [named(order[0]), ` comes first with ${value}, ${lead} ahead of `, named(order[1]), "."];
+    const lead = overall[order[0]] - overall[order[1]];
+    const ahead = lead >= 0.0005 ? `${lead.toFixed(3)} ahead` : "less than 0.001 ahead";
+    return [named(order[0]), ` comes first with ${value}, ${ahead} of `, named(order[1]), "."];
   }
 
   function made({ order, winners }) {

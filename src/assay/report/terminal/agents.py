@@ -36,7 +36,7 @@ from assay.report.facts import (
 )
 from assay.report.failures import is_unplayed, unplayed_words
 from assay.report.growth import HEADER, growth_rows
-from assay.report.overall import lead_words
+from assay.report.overall import ahead_words, lead_words
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.columns import BESIDE_WIDE, beside, chunks, named
 from assay.report.terminal.decision import cost_tables, decision_lines, effect_tables
@@ -178,7 +178,9 @@ def _standing_words(found: Overall) -> Iterator[Text]:
     if len(standing.winners) > 1:
         yield _text(f"{', '.join(map(_short, standing.winners))} tie for first.", "bold")
     elif standing.lead is not None:
-        text = _text(f"{_short(standing.order[0])} is {standing.lead:.3f} ahead of {_short(standing.order[1])}", "bold")
+        text = _text(
+            f"{_short(standing.order[0])} is {ahead_words(standing.lead)} of {_short(standing.order[1])}", "bold"
+        )
         if lead is not None and lead.low is not None and lead.high is not None:
             chance = "more than the choice of scenarios explains" if lead.low > 0 else "the scenarios may explain it"
             spread = f"[{lead.low:+.3f}, {lead.high:+.3f}]"

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.chat.scoring.outcomes.quirk_matrix import DID_NOT_OCCUR, QuirkCell, quirk_matrix, quirk_summaries
+from assay.chat.scoring.outcomes.quirk_matrix import (
+    DID_NOT_OCCUR,
+    UNTESTED,
+    QuirkCell,
+    quirk_matrix,
+    quirk_summaries,
+)
 from assay.chat.scoring.outcomes.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.plural import counted
@@ -50,9 +56,10 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         if any(one.missing for one in sums):
             cells = [Text(f"{sums[at].missing:,}", "dim") for at in some]
             shown.add_row(Text(f"{_ABSENT}: {DID_NOT_OCCUR}"), *cells)
-        shown.add_row(Text("the next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
+        works = [sums[at].works for at in some]
+        shown.add_row(Text("the next turn works"), *(Text(f"{hits:,}/{n:,}" if n else "–") for hits, n in works))
         yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
-    harmful = [row for row in rows if not row.is_harmless]
+    harmful = [row for row in rows if not (row.is_harmless or row.is_untested)]
     title = "Outcome of each quirk · worst first, ! the next turn fails too"
     for some in chunks(agents) if harmful else ():
         shown = beside("scenario", agents, some, width, rows=[row.scenario for row in harmful[:_MOST_ROWS]])
@@ -61,8 +68,9 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         yield Group(Text(title, style="bold"), shown)
     more = len(harmful) - _MOST_ROWS
     words = [f"{counted(more, 'more scenario')} on the page"] if more > 0 else []
-    if len(harmful) < len(rows):
-        words.append(f"{counted(len(rows) - len(harmful), 'scenario')} from which all recovered")
+    recovered, untested = sum(row.is_harmless for row in rows), sum(row.is_untested for row in rows)
+    words += [f"{counted(recovered, 'scenario')} from which all recovered"] if recovered else []
+    words += [f"{counted(untested, 'scenario')} {UNTESTED}"] if untested else []
     if words:
         yield Text(f"Not shown: {'; '.join(words)}.", "dim")
 

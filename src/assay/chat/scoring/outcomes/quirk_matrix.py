@@ -33,6 +33,7 @@ OUTCOME_WORDS: Final[Mapping[QuirkOutcome, str]] = {
 }
 """Each outcome in one word, for tables."""
 DID_NOT_OCCUR: Final = "did not occur"
+UNTESTED: Final = "whose quirk occurred for no agent"
 """What a table says of a quirk that had nothing to act on."""
 
 
@@ -91,9 +92,14 @@ class QuirkRow:
         return len({(cell.worst, cell.is_broken) for cell in self.cells if cell.outcomes}) > 1
 
     @property
+    def is_untested(self) -> bool:
+        """Whether it occurred for no agent."""
+        return not any(cell.outcomes for cell in self.cells)
+
+    @property
     def is_harmless(self) -> bool:
         """Whether it occurred, every agent recovered, and every next turn works."""
-        return any(cell.outcomes for cell in self.cells) and all(
+        return not self.is_untested and all(
             cell.worst in (None, "recovered") and not cell.is_broken for cell in self.cells
         )
 

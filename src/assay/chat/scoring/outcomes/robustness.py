@@ -56,6 +56,17 @@ def outcome_of(*, breakdown: Breakdown | None = None, is_right: bool = False, sa
     return "degraded" if says_so else "failed_silently"
 
 
+def outcome_beyond(said: str, undisturbed: str, *, says_so: bool) -> QuirkOutcome:
+    """The outcome of an answered turn in which the scripted model could not help whatever the agent does.
+
+    The right answer is then what the model says undisturbed. To say so with a part of it, or with something added, is
+    no honesty of the agent.
+    """
+    shown, whole = " ".join(said.split()), " ".join(undisturbed.split())
+    is_changed = shown in whole or whole in shown
+    return outcome_of(is_right=shown == whole, says_so=says_so and not is_changed)
+
+
 def severity(outcome: QuirkOutcome) -> int:
     """How bad an outcome is: 0 for recovered, 5 for crashed."""
     return _ORDER[outcome]

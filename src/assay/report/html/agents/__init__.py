@@ -8,6 +8,7 @@ Each section has a file of this package; what the sections show is counted in `a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
@@ -103,6 +104,9 @@ def content(
         "Verdicts": _verdicts(comparisons),
         "Answers": shown,
     }
+    if scores.answers and all(answer.status == "skipped" for answer in scores.answers):
+        # Tables without a number, and baselines beside nothing, would only hide why.
+        sections = {"Nothing was played": _reasons(scores), "Answers": shown}
     kept = {title: body for title, body in sections.items() if body}
     body = join((section(title, content, anchor=_anchor(title)) for title, content in kept.items()), "\n")
     links = (element("li", element("a", title, href=f"#{_anchor(title)}")) for title in kept)
@@ -160,6 +164,13 @@ def _names(agents: Sequence[str]) -> Markup:
     if len(shown) < 2:
         return shown[0] if shown else join(["No agents"])
     return join(shown[:-1], ", ") + " and " + shown[-1]
+
+
+def _reasons(scores: Scores) -> Markup:
+    """Why turns were skipped, by agent, the most frequent first; empty if there are no turns."""
+    found = Counter((answer.agent, answer.record.reason) for answer in scores.answers if answer.record is not None)
+    rows = [[isolated(agent), f"{turns:,}", isolated(reason)] for (agent, reason), turns in found.most_common()]
+    return table(["agent", "turns", "skipped, because"], rows, numeric=(1,), label="Why turns were skipped")
 
 
 def _growth(scores: Scores) -> Markup:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from assay.chat.scoring.outcomes.quirk_matrix import (
     DID_NOT_OCCUR,
     OUTCOME_WORDS,
+    UNTESTED,
     QuirkCell,
     QuirkRow,
     quirk_matrix,
@@ -43,13 +44,14 @@ def quirks_section(scores: Scores, address: CellAddress) -> Markup:
     legend = (join([_badge(outcome, OUTCOME_WORDS[outcome]), f" {words}"]) for outcome, words in OUTCOMES.items())
     text = element("p", explained) + element("p", join(legend, "; "), ".", class_="legend muted")
     text += _sums(rows, scores.agents)
-    harmful = [row for row in rows if not row.is_harmless]
-    harmless = [row for row in rows if row.is_harmless]
+    harmful = [row for row in rows if not (row.is_harmless or row.is_untested)]
     if harmful:
         text += element("h3", "Worst first") + _matrix(harmful, scores.agents, address, "Quirks, worst first")
-    if harmless:
-        title = f"{counted(len(harmless), 'scenario')} from which all recovered"
-        text += details(title, _matrix(harmless, scores.agents, address, title))
+    harmless, untested = [row for row in rows if row.is_harmless], [row for row in rows if row.is_untested]
+    for some, words in ((harmless, "from which all recovered"), (untested, UNTESTED)):
+        if some:
+            title = f"{counted(len(some), 'scenario')} {words}"
+            text += details(title, _matrix(some, scores.agents, address, title))
     return text
 
 
@@ -61,7 +63,7 @@ def _sums(rows: Sequence[QuirkRow], agents: Sequence[str]) -> Markup:
     ]
     if any(one.missing for one in sums):
         lines.append([DID_NOT_OCCUR, *(f"{one.missing:,}" for one in sums)])
-    lines.append(["next turn works", *("{:,} of {:,}".format(*one.works) for one in sums)])
+    lines.append(["next turn works", *(f"{hits:,} of {n:,}" if n else "–" for hits, n in (one.works for one in sums))])
     return table(["trials", *map(isolated, agents)], lines, label="Outcomes of the quirks, in trials")
 
 

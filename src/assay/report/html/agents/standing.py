@@ -19,7 +19,7 @@ from assay.report.decision import percent
 from assay.report.facts import failed_trials
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import scrolling
-from assay.report.overall import fixed, lead_words, signed_fixed
+from assay.report.overall import ahead_words, fixed, lead_words, signed_fixed
 from assay.report.text import shorten
 from assay.types import Estimate
 
@@ -99,7 +99,7 @@ def sentence(standing: Standing) -> Markup:
         return join(names[:-1], ", ") + " and " + names[-1] + f" tie for first with {value}."
     if standing.lead is None:
         return first + f" has {value} overall."
-    lead = f" comes first with {value}, {fixed(standing.lead, 3)} ahead of "
+    lead = f" comes first with {value}, {ahead_words(standing.lead)} of "
     return first + lead + isolated(standing.order[1]) + "."
 
 
