@@ -160,8 +160,9 @@ def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
     assert found.untested == ("robustness", "restart", "cancellation", "consent", "load", "cost")
     words = untested_words(found)
     suites = "assay chat run --suite robustness` and the same with restart, cancellation and consent"
-    for command in (suites, "assay chat load"):
-        assert command in words
+    bundled = "Restart, cancellation and consent are for agents that come with assay."
+    for part in (suites, "assay chat load", bundled):
+        assert part in words
 
 
 def with_effort(one: Answer, score: float) -> Answer:

@@ -91,6 +91,52 @@ def test_a_bundled_assistant_is_compared_with_the_embedded_world(tmp_path: Path,
     assert any(answer["metrics"]["accuracy"]["measured"] for answer in answers)
 
 
+LIBRARY = """from pydantic_ai import Agent
+
+agent = Agent("openai-chat:some-model", instructions="You help the readers of a library.")
+
+
+@agent.tool_plain
+def find_book(title: str) -> str:
+    return f"{title} stands on shelf 12."
+
+
+@agent.tool_plain
+def renew_loan(card: int) -> str:
+    return f"The loans of card {card} end on 3 March."
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.frameworks
+def test_an_agent_about_another_subject_is_tried_on_its_own_tools_at_once(tmp_path: Path) -> None:
+    (tmp_path / "library.py").write_text(LIBRARY)
+    agent = ("--agents", "mine=pydantic-ai:library:agent")
+    assert assay_command("init", tmp_path, *agent, "--tools", "find_book, renew_loan").returncode == 0
+    words = ("chat", "run", "--suite", "suite.yaml", "--agents", "agents.yaml", "--no-experience", "--no-store")
+    done = assay_command(*words, "--fail-on", "checks", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)["answers"]
+    called = [[call["name"] for call in answer["record"]["tool_calls"]] for answer in answers]
+    assert called[:2] == [["find_book"], ["renew_loan"]]
+    assert "shelf 12" in answers[0]["response"]
+
+
+@pytest.mark.parametrize(
+    ("project", "words"),
+    [
+        (Project("mine=adk:a:b", "other"), "the tools of your agent are needed"),
+        (Project("mine=adk:a:b", "shop", tools=("find_book",)), "the tools of your agent are needed"),
+        (Project("mine=adk:a:b", "other", tools=("find book",)), "'find book' is not the name of a tool"),
+        (Project(domain="other", tools=("find_book",)), "the sample agent has no tools"),
+        (Project(domain="library"), "Use weather, shop, or other with --tools"),
+    ],
+)
+def test_tools_belong_to_another_subject_and_to_an_agent_that_has_them(project: Project, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        project.files()
+
+
 def test_truths_that_the_user_knows_are_marked() -> None:
     for agents in ("mine=my_agent:answer", "mine=http://127.0.0.1:8000/v1", "mine=adk:my_pkg.agent:root_agent"):
         assert "# FILL IN: each `truth` is what your agent's data say" in Project(agents).files()["suite.yaml"]

@@ -18,7 +18,13 @@ def init(
         str | None,
         typer.Option(help="Agents to test, as for chat run --agents; by default a sample function."),
     ] = None,
-    domain: Annotated[str | None, typer.Option(help="weather or shop.")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="What the conversations are about: weather, shop or other.")
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(help="Tools of your own agent, if they are about something else: find_order,cancel_order."),
+    ] = None,
     name: Annotated[str, typer.Option(help="Name of the suite.")] = "mine",
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
@@ -26,14 +32,17 @@ def init(
 
     Asks for what is not given, if there is a terminal.
     """
-    from assay.runs.scaffold import AGENT_FILE, SAMPLE_AGENT, SUITE, Project, write_project
+    from assay.runs.scaffold import AGENT_FILE, OTHER, SAMPLE_AGENT, SUITE, Project, write_project
 
     asks = sys.stdin.isatty()
     if agents is None and asks:
         agents = typer.prompt("Agent (NAME=module:function, NAME=adk:module:agent, http://…)", SAMPLE_AGENT, err=True)
-    if domain is None and asks:
-        domain = typer.prompt("What are the conversations about (weather, shop)", "weather", err=True)
-    project = Project(agents or SAMPLE_AGENT, domain or "weather", name)
+    if domain is None and tools is None and asks:
+        domain = typer.prompt("What are the conversations about (weather, shop, other)", "weather", err=True)
+    if domain == OTHER and tools is None and asks:
+        tools = typer.prompt("Tools of your agent, separated by commas", err=True)
+    chosen = tuple(tool.strip() for tool in tools.split(",")) if tools else ()
+    project = Project(agents or SAMPLE_AGENT, domain or (OTHER if chosen else "weather"), name, chosen)
     for path in write_project(project, folder, force=force):
         announce(f"Written: {path}")
     start = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from assay.compare.decision import Decision, PriorityAnswer
 from assay.compare.overall import Shortcoming
 from assay.compare.standing import TIE
-from assay.compare.weights import COST, LOAD
+from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART
 from assay.plural import counted
 from assay.report.overall import ahead_words, fixed, signed_fixed
 
 Named = Callable[[str], str]
 # The other criteria have a suite of the same name.
 _WITHOUT_SUITE = (LOAD, COST)
+# Suites that need the embedded services, or a process whose memory assay may keep.
+_FOR_BUNDLED = (RESTART, CANCELLATION, CONSENT)
 # A smaller part of a lead rounds to 0.000.
 _LEAST_SHOWN = 0.0005
 
@@ -92,11 +94,14 @@ def untested_words(decision: Decision) -> str:
     suites = [name for name in decision.untested if name not in _WITHOUT_SUITE]
     each = f" and the same with {_listed(suites[1:])}" if len(suites) > 1 else ""
     commands = [f"`assay chat run --suite {suites[0]}`{each}"] if suites else []
+    bundled = [name for name in suites if name in _FOR_BUNDLED]
+    be = "is" if len(bundled) == 1 else "are"
+    only = f"{_listed(bundled).capitalize()} {be} for agents that come with assay." if bundled else ""
     commands += ["`assay chat load`"] if LOAD in decision.untested else []
     runs = f"Run {_listed(commands)}, then `assay decide` with the names of all runs." if commands else ""
     prices = "Cost counts once the price of every model is known." if COST in decision.untested else ""
     names = _listed([_title(name) for name in decision.untested])
-    return " ".join(part for part in (f"Not tested here: {names}.", runs, prices) if part)
+    return " ".join(part for part in (f"Not tested here: {names}.", runs, only, prices) if part)
 
 
 def basis_words(decision: Decision) -> str:

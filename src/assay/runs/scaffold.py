@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.errors import UsageError
@@ -75,6 +76,30 @@ _OWN = {
         says: [delivery]
 """,
 }
+OTHER: Final = "other"
+"""A subject that assay knows nothing about: the conversations are about the agent's own tools."""
+_FILL_IN_TOOLS = """# FILL IN: write what your users say, the arguments that your tool should get for it, such as
+# `{name}: {{id: A-17}}`, and in `says` what the answer has to contain. The embedded model makes these calls, fills
+# in arguments that are not given by the schema of the tool, and says what it returns; --model uses a real model.
+"""
+_TOOL = """
+  - id: {name}
+    kind: tool
+    turns:
+      - user: Please use {name} for me.
+        calls: [{name}: {{}}]
+        # says: ["what your tool returns"]
+"""
+_MISBEHAVED = """
+  # The model sends broken arguments once; docs/guides/robustness.md lists what else it can do.
+  - id: broken-arguments
+    kind: quirk
+    turns:
+      - user: Please use {name} for me.
+        calls: [{name}: {{}}]
+        quirk: arguments_cut_off*1
+"""
+_TOOL_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
 _WORDS_OF_YAML = ("true", "false", "null")
 _SAMPLE = '''"""A sample agent: replace `answer` by a call of your own, or name another agent in agents.yaml."""
 
@@ -107,12 +132,27 @@ class Project:
     domain: str = "weather"
     name: str = "mine"
     """Name of the suite."""
+    tools: tuple[str, ...] = ()
+    """Tools of the agents' own, if the conversations are about another subject."""
 
     def files(self) -> dict[str, str]:
         """Every file by its path."""
-        if self.domain not in _OWN:
-            raise UsageError(f"there is no suite about '{self.domain}' to start with", hint=f"Use {' or '.join(_OWN)}")
+        if self.domain not in (*_OWN, OTHER):
+            hint = f"Use {', '.join(_OWN)}, or {OTHER} with --tools"
+            raise UsageError(f"there is no suite about '{self.domain}' to start with", hint=hint)
         specs = parse_agents(self.agents)
+        if (self.domain == OTHER) != bool(self.tools):
+            raise UsageError(
+                f"the tools of your agent are needed for conversations about '{OTHER}' subjects, and only for those",
+                hint="Write --tools find_order,cancel_order",
+            )
+        for name in self.tools:
+            if not _TOOL_NAME.fullmatch(name):
+                raise UsageError(f"'{name}' is not the name of a tool", hint="Write --tools find_order,cancel_order")
+        if self.tools and all(spec.function == "my_agent:answer" for spec in specs):
+            raise UsageError(
+                "the sample agent has no tools", hint="Name yours: --agents mine=adk:my_pkg.agent:root_agent"
+            )
         found = {
             SUITE: self._suite(is_embedded=any(spec.agent is not None for spec in specs)),
             SCHEMA: _schema(),
@@ -127,12 +167,21 @@ class Project:
         """The suite, with truths of the embedded world if a bundled assistant is tested, which uses nothing else."""
         is_plain = re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", self.name) and self.name.lower() not in _WORDS_OF_YAML
         name = self.name if is_plain else json.dumps(self.name, ensure_ascii=False)
+        subject = f"domain: {self.domain}\n"
+        if self.tools:
+            subject = f"tools: [{', '.join(self.tools)}]\n"
         return (
             f"# yaml-language-server: $schema={SCHEMA}\n"
             f"# Conversations that every agent goes through; check this file with: assay chat suites {SUITE}\n"
-            f"name: {name}\nversion: 1\ndomain: {self.domain}\nclock: 2026-01-15T09:00Z\n\n"
-            f"{(_EMBEDDED if is_embedded else _OWN)[self.domain]}"
+            f"name: {name}\nversion: 1\n{subject}clock: 2026-01-15T09:00Z\n\n"
+            f"{self._about_tools() if self.tools else (_EMBEDDED if is_embedded else _OWN)[self.domain]}"
         )
+
+    def _about_tools(self) -> str:
+        """A scenario for each tool, and one with a model that misbehaves."""
+        first = self.tools[0]
+        each = "".join(_TOOL.format(name=name) for name in self.tools)
+        return f"{_FILL_IN_TOOLS.format(name=first)}scenarios:{each}{_MISBEHAVED.format(name=first)}"
 
 
 def write_project(project: Project, folder: Path, *, force: bool = False) -> list[Path]:
