@@ -91,11 +91,11 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     locate = context.locate
     found = []
     known: dict[int, Where] = {}  # several states may be of one word
-    times = {mention.first for mention in response.all("times")}
+    times = {mention.first: mention.last for mention in response.all("times")}
     habits = response.all("habitual")
     for mention in context.own(response.all("states")):
-        if mention.first in times:
-            continue  # "Sun 22 Nov" is a day
+        if mention.last <= times.get(mention.first, -1):
+            continue  # "Sun 22 Nov" is a day; "currently dry" is more than a time
         refuted = mention.refuted and response.sentence(mention.first) not in failed
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
