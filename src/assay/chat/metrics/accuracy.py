@@ -14,6 +14,7 @@ from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences
 from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
 from assay.chat.scoring.context.truth import (
+    EPSILON,
     compare_states,
     crowded,
     facts_for,
@@ -21,8 +22,6 @@ from assay.chat.scoring.context.truth import (
 )
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
-# For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
-_EPSILON = 1e-9
 _FORECAST = ("high", "low")
 _PLAIN = ("actual", *_FORECAST)
 # More tokens than a sentence has between a date and a verb.
@@ -129,7 +128,7 @@ def _nearest(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact],
     fact = min(facts, key=lambda fact: quantity.distance(fact.value))
     precise = context.kind(claim.what).precise
     size = quantity.distance(fact.value)
-    vague = precise is not None and size == 0 and quantity.high - quantity.low > precise + _EPSILON
+    vague = precise is not None and size == 0 and quantity.high - quantity.low > precise + EPSILON
     return _Gap(claim, fact, size, role, vague)
 
 
@@ -143,8 +142,8 @@ def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]
         found = []
         for gap in gaps:
             kind = context.kind(gap.claim.what)
-            is_wrong = gap.size > kind.far + _EPSILON
-            if gap.size > kind.near + _EPSILON and is_wrong is wrong:
+            is_wrong = gap.size > kind.far + EPSILON
+            if gap.size > kind.near + EPSILON and is_wrong is wrong:
                 note = f"off by {gap.size:.3g} {kind.unit} (true: {gap.fact.value:g} {kind.unit})"
                 found.append(Finding([gap.claim.said], note=note))
         return found
@@ -242,7 +241,7 @@ def _denied_truth(context: ScoringContext) -> Finding | None:
             continue  # "16 in place of Sunday's 21 °C"
         facts = facts_for(context, denied)
         given = {context.family(claim.what) for claim, _ in context.comparable}
-        is_true = any(figure.distance(fact.value) <= kind.near + _EPSILON for fact in facts)
+        is_true = any(figure.distance(fact.value) <= kind.near + EPSILON for fact in facts)
         if is_true and context.family(denied.what) not in given:
             return Finding([figure])
     return None

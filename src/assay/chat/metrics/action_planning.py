@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import is_baseless
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.trajectory import repeated
@@ -52,6 +53,12 @@ def _fitting_tools(context: ScoringContext) -> Finding | None:
     return Finding(note=f"{made}")
 
 
+def _flow(context: ScoringContext) -> Finding | None:
+    """Words such as 'then'; what is wrong or says nothing connects no steps."""
+    said = context.said("flow")
+    return Finding(said[:1]) if said and not is_baseless(context) else None
+
+
 def _unfounded(context: ScoringContext) -> Finding | None:
     return Finding(context.advice[:1]) if context.advice and not has_data(context) else None
 
@@ -94,7 +101,7 @@ METRIC = Metric(
         Rule("data_retrieved", +0.3, "is based on data", when=_retrieved),
         Rule("data_first", +0.3, "gives the data before the advice", when=_data_first),
         Rule("fitting_tools", +0.2, "suitable number or choice of tool calls", when=_fitting_tools),
-        Rule("flow", +0.1, "connects the steps", words="flow"),
+        Rule("flow", +0.1, "connects the steps", when=_flow),
         Rule("unfounded_advice", -0.2, "gives advice without data", when=_unfounded),
         Rule("out_of_order", -0.1, "a call out of order", when=_out_of_order),
         Rule("repeated_call", -0.1, "a call repeated with the same arguments", when=_repeated),

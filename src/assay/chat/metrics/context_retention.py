@@ -98,11 +98,23 @@ def _place_ignored(context: ScoringContext) -> Finding | None:
         if any(sentence[0] <= mention.first <= sentence[1] for mention in context.response.all("place_words")):
             return Finding(context.clarifications[:1], note="it asks for a place that is already known")
     again = places & context.question.places
-    if not context.question.places and context.response_places and context.query.all("asks.there"):
+    if not context.question.places and context.response_places and _asks_there(context):
         again = places
     if not again or any(place.name in again for place in context.response_places):
         return None
     return Finding(note=", ".join(sorted(name.title() for name in again)))
+
+
+def _asks_there(context: ScoringContext) -> bool:
+    """Whether the query says 'there' for a place: 'and there tomorrow?', or at its end, 'What should I wear there?'."""
+    query, reader = context.query, context.question.query_reader
+    if query.all("asks.there"):
+        return True
+    return any(
+        query.tokens[stop - 1].text in reader.there_words and query.tokens[stop - 2].text not in reader.there_is
+        for stop in [*query.stops, len(query.tokens)]
+        if stop > 1
+    )
 
 
 def _preference_kept(context: ScoringContext) -> Finding | None:

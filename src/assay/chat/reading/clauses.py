@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from assay.chat.reading.labels import Labels
 from assay.chat.reading.likings import LIKINGS, LikingReader
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.stuffing import may_be_stuffed, stuffed_tokens
@@ -29,6 +30,8 @@ _REMOTE_CHANCE = 10.0
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
 # Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
+# Kinds of figure of which zero says that there is none: "0 % rain", "0 mm of rain".
+_OF_NOTHING = frozenset({"percentage", "precipitation"})
 _DOUBTING = LIKINGS | {"negation", "hypothesis", "attributed", "ended", "chance", "earlier", "hearsay"}
 
 
@@ -54,6 +57,7 @@ class Clauses:
         self._after_negation = frozenset(negation["after"])
         self._final = frozenset(negation.get("final", ()))
         self._free = frozenset(negation.get("compounds", ()))
+        self._labels = Labels(negation)
         self._free_endings = [f"-{word}" for word in self._free]
         self._closing = frozenset(negation.get("closing", ()))
         self._be = frozenset(negation.get("be", ()))
@@ -92,7 +96,7 @@ class Clauses:
         past = self._past_tokens(reading)
         if not liked and not past and present <= LIKINGS and not self._doubts_without_lists(reading):
             return  # everything is stated
-        zeros = _zero_percentages(reading)
+        zeros = _zeros(reading)
         corrections = {at for one in reading.all("correction") for at in range(one.first, one.last + 1)}
         # The "no" of "no wait, 19 °C" denies what comes before it.
         denials = [mention.last for mention in reading.all("negation") if mention.last not in corrections]
@@ -107,7 +111,7 @@ class Clauses:
         heard = self._hearsay_tokens(reading)
         marks = (stuffed, liked, past, heard)
         doubts = (negations, conditions, attributed, ended, slight, has_questions, *marks, self._closing)
-        if not any(doubts) and not self._has_free_ending(reading):
+        if not any(doubts) and not self._has_free_ending(reading) and not self._labels.may_deny(reading.text):
             return  # everything is stated: a chance is slight only with a figure
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities, *reading.counts]
         doubtful = self._near_doubts(reading, [*negations, *conditions, *attributed, *ended, *slight])
@@ -131,6 +135,7 @@ class Clauses:
                     or (bool(slight) and self._in_reach(reading, said.first, slight, self._negation_stops))
                     or (has_questions and self._is_asked(reading, said.first))
                     or said.first in stuffed
+                    or self._labels.leaves_open(reading.tokens, said.first, said.last + 1)
                 )
                 result = known[where] = (denied, claimed)
             said.denied, claimed = result
@@ -150,7 +155,7 @@ class Clauses:
         """Whether something other than a listed word may deny or question a part of the text."""
         if self._closing or _has_questions(reading) or may_be_stuffed(reading):
             return True
-        return bool(_zero_percentages(reading)) or self._has_free_ending(reading)
+        return bool(_zeros(reading)) or self._has_free_ending(reading) or self._labels.may_deny(reading.text)
 
     def _has_free_ending(self, reading: Reading) -> bool:
         return any(ending in reading.text for ending in self._free_endings)
@@ -162,7 +167,7 @@ class Clauses:
         """
         tokens = reading.tokens
         doubtful = bytearray(len(tokens))
-        single = self._free | self._closing
+        single = self._free | self._closing | self._labels.values
         words = [at for at, token in enumerate(tokens) if token.text in single] if single else []
         for at in (*found, *words, *self._first_tokens(reading, "nowhere")):
             first, stop = max(0, at - _REACH), min(len(tokens), at + _REACH + 1)
@@ -318,7 +323,7 @@ class Clauses:
     ) -> bool:
         """Whether something denies the tokens `first` to `last`.
 
-        `zeros` are percentages of 0, `ended` the first tokens of phrases such as 'has cleared'.
+        `zeros` are figures that say there is none, `ended` the first tokens of phrases such as 'has cleared'.
         """
         if self._in_reach(reading, first, negations, self._denial_stops):
             return True
@@ -326,6 +331,8 @@ class Clauses:
         at = last + 1
         if at + 1 < len(tokens) and tokens[at].text == "-" and tokens[at + 1].text in self._free:
             return True  # rain-free
+        if self._labels.denies(tokens, first, at):
+            return True  # "Rain: none"
         while at < len(tokens) and at <= last + 3 and tokens[at].text in self._adverbs:
             at += 1
         if at in ended:
@@ -343,10 +350,12 @@ class Clauses:
         if self._of and self._is_nowhere(reading, first, last):
             return True
         next_zero = bisect_left(zeros, last + 1)
-        if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
-            between = reading.tokens[last + 1 : zeros[next_zero]]
-            return not any(token.text in STOPS or token.text in (",", ";") for token in between)
-        return False
+        if tokens[first].is_number or next_zero == len(zeros) or zeros[next_zero] > last + 4:
+            return False
+        between = tokens[last + 1 : zeros[next_zero]]
+        if any(token.text in STOPS or token.text in (",", ";") for token in between):
+            return False
+        return not any(token.text == "|" for token in between) or not any(token.kind == "word" for token in between)
 
     def _is_nowhere(self, reading: Reading, first: int, last: int) -> bool:
         """Whether a sentence finds nothing of what its start names: 'Von Sonne keine Spur', 'of the sun, no trace'."""
@@ -428,5 +437,5 @@ def _has_questions(reading: Reading) -> bool:
     return "?" in reading.text and any(reading.tokens[stop].text == "?" for stop in reading.stops)
 
 
-def _zero_percentages(reading: Reading) -> list[int]:
-    return [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
+def _zeros(reading: Reading) -> list[int]:
+    return [q.first for q in reading.quantities if q.kind in _OF_NOTHING and q.high == 0]

@@ -19,7 +19,11 @@ _MARKUP = ("<", "~~", "](", "]:", "&")
 _SUSPECT = re.compile(rf"<[!A-Za-z]|~~|\]\(|\]:|&[#A-Za-z]|[{_NO_WIDTH}{_STRUCK}]")
 _INVISIBLE = re.compile(f"[{_NO_WIDTH}{_STRUCK}]")
 _TAG = r"[^<>]{0,300}"
-_STYLES = r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])"
+# Not `border-width: 0` or `background-color: transparent`, which hide nothing.
+_STYLES = (
+    r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden|color\s*:\s*transparent"
+    r"|(?:font-size|opacity|height|width)\s*:\s*0(?![.\d]))"
+)
 _HIDDEN_BY = rf"(?:\shidden\b|{_STYLES}|size\s*=\s*[\"']?0\b)"
 _OPENING = re.compile(
     rf"(?P<comment><!--)|<(?P<element>script|style|template|del|strike|s)\b{_TAG}>"

@@ -5,10 +5,13 @@ Functions over a `ScoringContext`; they know no metric and no points.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.chat.domains import Fact
 from assay.chat.reading.places import words_of
-from assay.chat.scoring.context.truth import states_in
+from assay.chat.scoring.context.claims import FigureClaim
+from assay.chat.scoring.context.truth import is_of_asked_time, is_vague, states_in
 from assay.chat.scoring.metric import TextSpan
 
 if TYPE_CHECKING:
@@ -26,17 +29,23 @@ def unclaimed(context: ScoringContext) -> str | None:
 def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
-    given = {claim.what for claim, _ in context.comparable}
+    given = {claim.what for claim, facts in context.comparable if _is_given(context, claim, facts)}
     given |= {kind for kind in context.question.fact_kinds if _is_none_claimed(context, kind)}
     families = {context.family(kind) for kind in given} if context.question.kinds else set()
+    none = "has only a vague one, or one of another time" if context.comparable else "has none"
     for kind in sorted(kind for kind in context.question.kinds if context.family(kind) not in families):
-        return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
+        return f"the question asks for a figure in {context.kind(kind).unit}, and the answer {none}"
     if context.query.all("asks.figure") and context.truth.facts and not given:
-        return "the question asks for a figure, and the answer has none that the truth can check"
+        return f"the question asks for a figure, and the answer {none} that the truth can check"
     checked = any(context.kind(kind).checked for kind in given)
     if checked or _claims_state(context) or dates_claimed(context):
         return None
     return "the answer claims nothing that the truth can check"
+
+
+def _is_given(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> bool:
+    """Whether a figure that the truth can check tells something, and of the time asked about."""
+    return is_of_asked_time(context, claim) and not is_vague(context, claim, facts)
 
 
 def _is_none_claimed(context: ScoringContext, kind: str) -> bool:

@@ -73,8 +73,9 @@ class YesOrNo:
 
 def figure_claims(context: ScoringContext) -> list[FigureClaim]:
     """The figures that an answer affirms."""
-    locate = context.locate
-    return [FigureClaim(figure.kind, True, *locate(figure.first), figure) for figure in context.figures]
+    locate, habits = context.locate, context.response.all("habitual") if context.domain.by_day else ()
+    said = [one for one in context.figures if not _is_habitual(context, one, habits)] if habits else context.figures
+    return [FigureClaim(figure.kind, True, *locate(figure.first), figure) for figure in said]
 
 
 def denied_figures(context: ScoringContext) -> list[FigureClaim]:
@@ -91,11 +92,11 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     locate = context.locate
     found = []
     known: dict[int, Where] = {}  # several states may be of one word
-    times = {mention.first for mention in response.all("times")}
+    times = {mention.first: mention.last for mention in response.all("times")}
     habits = response.all("habitual")
     for mention in context.own(response.all("states")):
-        if mention.first in times:
-            continue  # "Sun 22 Nov" is a day
+        if mention.last <= times.get(mention.first, -1):
+            continue  # "Sun 22 Nov" is a day; "currently dry" is more than a time
         refuted = mention.refuted and response.sentence(mention.first) not in failed
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
@@ -226,13 +227,13 @@ def _opposite(context: ScoringContext, denied: StateClaim) -> StateClaim | None:
     return None
 
 
-def _is_habitual(context: ScoringContext, state: Mention, habits: Sequence[Mention]) -> bool:
-    """Whether a state is what a place usually has: 'it's typically sunny there', not 'usually sunny, but it rains'."""
+def _is_habitual(context: ScoringContext, said: Mention | Quantity, habits: Sequence[Mention]) -> bool:
+    """Whether it is what a place usually has: 'it's typically sunny there', not 'usually sunny, but it rains'."""
     response = context.response
     ends = context.reader.clause_ends(response)
-    at = bisect_right(ends, state.first) - 1
-    start = max(response.sentence(state.first)[0], ends[at] if at >= 0 else 0)
-    return any(start <= habit.first < state.first or habit.first == start - 1 for habit in habits)
+    at = bisect_right(ends, said.first) - 1
+    start = max(response.sentence(said.first)[0], ends[at] if at >= 0 else 0)
+    return any(start <= habit.first < said.first or habit.last == start - 1 for habit in habits)
 
 
 def _states_of_figures(context: ScoringContext) -> list[StateClaim]:

@@ -14,6 +14,7 @@ from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.context.compared_days import is_compared_with
 from assay.chat.scoring.context.respective import paired, respective
 from assay.chat.scoring.context.sections import Sections, sections_by
 from assay.chat.scoring.once import once
@@ -25,7 +26,7 @@ PAST = frozenset({"yesterday", ANOTHER_DAY})
 _LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
 # Questions about these are about several days.
 _SPANS = frozenset({None, "week", "weekend", "later"})
-_PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+_PARTS_OF_DAY = frozenset({"morning", "midday", "afternoon", "evening", "night"})
 _MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "july"})
 _MONTHS |= {"august", "september", "october", "november", "december"}
 # In a longer clause, only this many tokens on either side are searched.
@@ -159,7 +160,7 @@ class ResponseDays:
         self._default = default
         self._known: dict[str, str] = {}
         self._has_table = "|" in response.text
-        self._mentions = [one for one in calendar.mentions(response) if not self._is_compared_with(one)]
+        self._mentions = [one for one in calendar.mentions(response) if not is_compared_with(one, response, reader)]
         self._firsts = [mention.first for mention in self._mentions]
         self._may_be_paired = len(self._mentions) > 1 and len(response.quantities) > 1
 
@@ -201,13 +202,6 @@ class ResponseDays:
         """Whether token `index` follows 'otherwise', and no day is named between: 'Monday is dry; otherwise rain'."""
         said = [one.last for one in within(self._response.all("other_days"), first, index) if one.last < index]
         return bool(said) and not self._is_named_in(said[-1] + 1, index)
-
-    def _is_compared_with(self, day: Mention) -> bool:
-        """Whether something is only compared with a day: 'warmer than today', not 'than yesterday's 19 °C'."""
-        tokens = self._response.tokens
-        if not day.first or tokens[day.first - 1].text not in self._reader.than_days:
-            return False
-        return day.last + 1 == len(tokens) or not tokens[day.last + 1].is_number
 
     @once
     def _by_column(self) -> dict[int, Mention]:

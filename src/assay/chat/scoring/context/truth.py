@@ -22,6 +22,8 @@ from assay.chat.scoring.context.own_figures import of_product
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
 
+# For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
+EPSILON = 1e-9
 # More states than this, of one place and time, tell the user nothing.
 _MOST_STATES = 2
 # "30 days, 14 days if it was opened": an answer with this many figures is not read so.
@@ -120,6 +122,20 @@ def _on_day(context: ScoringContext, facts: list[Fact], day: str | None) -> list
     if exact or day is None or not is_later(day):
         return exact or facts
     return [] if context.calendar.today is not None and context.calendar.dates_of(day) is not None else facts
+
+
+def is_vague(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> bool:
+    """Whether a figure is a range too wide to say much; that of a day is its low and high."""
+    precise, said = context.kind(claim.what).precise, claim.said
+    if precise is None or said.high - said.low <= precise + EPSILON:
+        return False
+    is_of_day = said.role == "actual" and {"low", "high"} <= {fact.role for fact in facts}
+    return not is_of_day or said.high - said.low == float("inf")
+
+
+def is_of_asked_time(context: ScoringContext, claim: FigureClaim) -> bool:
+    """Whether a figure is of the time asked about, as far as is known."""
+    return not context.domain.by_day or _is_asked_time(context, claim.day, is_true_now=True)
 
 
 def true_states(context: ScoringContext) -> list[str]:

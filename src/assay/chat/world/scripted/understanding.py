@@ -149,7 +149,7 @@ coming currently moment imperial metric yesterday month weeks f c th st couple r
 """
 _FILLERS = frozenset({*_FILLER_WORDS.split(), *WEEKDAY_NAMES, *MONTHS, *NUMBERS})
 _LONGEST_MESSAGE = 2_000
-_NO_DAYS = frozenset({"times.now", "times.today", "times.morning", "times.afternoon", "times.evening", "times.night"})
+_NO_DAYS = frozenset(f"times.{part}" for part in ["now", "today", "morning", "midday", "afternoon", "evening", "night"])
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
