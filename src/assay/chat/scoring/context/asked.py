@@ -37,8 +37,11 @@ def _unclaimed(context: ScoringContext) -> str | None:
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer {none}"
     if context.query.all("asks.figure") and context.truth.facts and not given:
         return f"the question asks for a figure, and the answer {none} that the truth can check"
-    checked = any(context.kind(kind).checked for kind in given)
-    if checked or _claims_state(context) or dates_claimed(context):
+    if _claims_state(context):
+        return None
+    if context.question.polar_states and context.truth.states:
+        return "the question asks whether something is so, and the answer does not say"
+    if any(context.kind(kind).checked for kind in given) or dates_claimed(context):
         return None
     return "the answer claims nothing that the truth can check"
 
