@@ -91,6 +91,17 @@ def mean(effect: str, sizes: str = "equal", strata: str = "") -> Sampler:
     return sample
 
 
+def mean_of_strata(ratio: float) -> Sampler:
+    """A mean whose true value is 0; the episodes of the smallest of three strata vary so many times as much."""
+
+    def sample(episodes: int, rng: np.random.Generator) -> Ends:
+        names = strata_of("games", episodes)
+        spread = np.where(np.array(names) == "2", ratio, 1.0)
+        return _ends(mean_interval(spread * rng.normal(0, 1, episodes), np.ones(episodes), _plan(), strata=names))
+
+    return sample
+
+
 def _effects(kind: str, episodes: int, rng: np.random.Generator) -> Floats:
     """Effects of episodes with mean 0 and standard deviation 1."""
     if kind == "symmetric":
@@ -351,6 +362,7 @@ POPULATIONS: dict[str, tuple[str, Sampler, Callable[[], float]]] = {
     "mean, skewed": (_MEAN, mean("skewed"), lambda: 0.0),
     "mean, skewed, unequal sizes": (_MEAN, mean("skewed", "unequal"), lambda: 0.0),
     "mean, skewed, strata of two": (_MEAN, mean("skewed", strata="pairs"), lambda: 0.0),
+    "mean, the smallest of three strata varies most": (_MEAN, mean_of_strata(3.0), lambda: 0.0),
     "F1": (_SHARE, f1(), lambda: of_sums_truth("f1")),
     "skill": (_SUMS, skill(), lambda: of_sums_truth("skill")),
     "R²": (_SUMS, of_sums("r2"), lambda: of_sums_truth("r2")),

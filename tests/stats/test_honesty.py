@@ -26,6 +26,7 @@ SHORT = [
     ("mean, skewed", 5),
     ("mean, skewed, strata of two", 10),
     ("mean, symmetric, unequal sizes", 10),
+    ("mean, the smallest of three strata varies most", 10),
     ("skill", 10),
     ("R²", 20),
     ("correlation", 10),

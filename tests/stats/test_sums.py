@@ -99,6 +99,19 @@ def test_the_spread_within_a_stratum_of_n_is_that_of_n_less_one() -> None:
     )
 
 
+def test_a_stratum_of_two_that_varies_most_leaves_few_degrees_of_freedom() -> None:
+    rng = np.random.default_rng(3)
+    groups = [np.array([-4.0, 4.0]), rng.normal(0, 0.1, 30)]
+    values, strata = np.concatenate(groups), ["few"] * 2 + ["many"] * 30
+    parts = [len(group) * group.var(ddof=1) / 32**2 for group in groups]
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(group) + 1) for part, group in zip(parts, groups, strict=True)) - 2
+    assert 1 < freedom < 1.1  # 30 if the two strata varied alike
+    found = mean_interval(values, np.ones(32), EPISODE, strata=strata)
+    t = scipy.stats.t.ppf(0.975, freedom)
+    assert found.low == pytest.approx(values.mean() - t * math.sqrt(sum(parts)), rel=1e-3)
+    assert found.high == pytest.approx(values.mean() + t * math.sqrt(sum(parts)), rel=1e-3)
+
+
 def test_strata_of_two_show_no_skewness_so_all_episodes_together_do() -> None:
     values = np.array([1.0, 2.0, 1.0, 2.0, 1.0, 9.0])
     pairs, alone = (mean_interval(values, np.ones(6), EPISODE, strata=strata) for strata in (list("aabbcc"), None))

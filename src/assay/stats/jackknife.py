@@ -135,6 +135,21 @@ class Strata:
         total, squares = self.sums(np.column_stack([sizes, sizes * sizes])).T
         return float(max((total[squares > 0] ** 2 / squares[squares > 0] - 1).sum(), 1.0))
 
+    def freedom_seen(self, contributions: Floats, most: float) -> Floats:
+        """Degrees of freedom, at most `most`, of the standard errors of figures of which the units contribute
+        (units, k), shape (k,).
+
+        If most of the spread comes from a stratum of two, the standard error is known no better than from two units
+        (Satterthwaite 1946). Each square of an estimated variance is divided by n + 1, not by n − 1, and 2 is
+        subtracted, because it is larger on average than the square of the true one.
+        """
+        if len(self.size) == 1:
+            return np.full(contributions.shape[1], most)
+        squares = self._squares(contributions)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = squares.sum(axis=0) ** 2 / (squares**2 / (self.size[:, None] + 1)).sum(axis=0) - 2
+        return np.clip(np.where(np.isfinite(found), found, most), 1.0, max(most, 1.0))
+
     @property
     def show_skewness(self) -> bool:
         """Whether most units are in strata of at least three: two differ by the same to either side."""
@@ -143,12 +158,20 @@ class Strata:
     def spread(self, contributions: Floats) -> tuple[Floats, Floats]:
         """Standard error and skewness, shape (k,) each, of figures of which the units contribute (units, k)."""
         n = self.size[:, None].astype(np.float64)
-        centred = contributions - (self.sums(contributions) / n)[self.label]
         with np.errstate(invalid="ignore", divide="ignore"):
-            squares = self.sums(centred**2) * np.where(n > 1, n / (n - 1), 0.0)
-            cubes = self.sums(centred**3) * np.where(n > 2, n * n / ((n - 1) * (n - 2)), 0.0)
-            error = np.sqrt(squares.sum(axis=0))
+            cubes = self.sums(self._centred(contributions) ** 3) * np.where(n > 2, n * n / ((n - 1) * (n - 2)), 0.0)
+            error = np.sqrt(self._squares(contributions).sum(axis=0))
             return error, np.where(error > 0, cubes.sum(axis=0) / error**3, 0.0)
+
+    def _squares(self, contributions: Floats) -> Floats:
+        """The variance that each stratum adds to figures, shape (strata, k)."""
+        n = self.size[:, None].astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.sums(self._centred(contributions) ** 2) * np.where(n > 1, n / (n - 1), 0.0)
+
+    def _centred(self, contributions: Floats) -> Floats:
+        """The contributions less the mean of their stratum."""
+        return np.asarray(contributions - (self.sums(contributions) / self.size[:, None])[self.label])
 
 
 @lru_cache(maxsize=8)  # all figures of a report have the same strata
@@ -195,7 +218,7 @@ def share_contributions(hits: Floats, totals: Floats, strata: Strata) -> Floats:
 
 
 def ends(
-    value: Floats, error: Floats, skewness: Floats, freedom: float, *, level: float, scale: Scale, n: int
+    value: Floats, error: Floats, skewness: Floats, freedom: float | Floats, *, level: float, scale: Scale, n: int
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the interval of each value, all arrays of shape (m,).
 
@@ -216,10 +239,16 @@ def ends(
 
 
 def hull(
-    middle: Floats, error: Floats, skewness: Floats, freedom: float, level: float, *, most_skewed: float = _MOST_SKEWED
+    middle: Floats,
+    error: Floats,
+    skewness: Floats,
+    freedom: float | Floats,
+    level: float,
+    *,
+    most_skewed: float = _MOST_SKEWED,
 ) -> tuple[Floats, Floats]:
     """The hull of the t interval and of the same corrected for skewness; all arrays of shape (m,)."""
-    t = t_quantile(1 - (1 - level) / 2, freedom)
+    t = np.array([t_quantile(1 - (1 - level) / 2, one) for one in np.atleast_1d(freedom).tolist()])
     corrected = _corrected(t, np.clip(skewness, -most_skewed, most_skewed))
     return middle - error * np.fmax(corrected[0], t), middle - error * np.fmin(corrected[1], -t)
 
@@ -231,7 +260,7 @@ def corrected_ends(value: float, error: float, skewness: float, freedom: float, 
     return value - error * float(far[0][0]), value - error * float(far[1][0])
 
 
-def _corrected(t: float, skewness: Floats) -> tuple[Floats, Floats]:
+def _corrected(t: float | Floats, skewness: Floats) -> tuple[Floats, Floats]:
     """What Hall's transformation turns into t and into −t; both of shape (m,)."""
     symmetric = np.abs(skewness) < 1e-6
     a = np.where(symmetric, np.nan, skewness)

@@ -108,6 +108,7 @@ def difference(
 def _from_contributions(value: float, parts: Floats, strata: Strata, freedom: float, level: float) -> Difference:
     errors, skews = strata.spread(parts[:, None])
     error, skewness = float(errors[0]), float(skews[0])
+    freedom = float(strata.freedom_seen(parts[:, None], freedom)[0])
     low, high = (float(end[0]) for end in hull(np.array([value]), errors, skews, freedom, level))
     if error <= 1e-12 * abs(value) or not error:
         return Difference(value, value, value, _SMALLEST if value else 1.0, 0.0, freedom, (value, value))

@@ -231,8 +231,10 @@ def curve_intervals(
     if plan.unit != "episode" or int(known.sum()) < 2:
         return values, unknown, unknown.copy()
     within = Strata.of(strata, len(table)).where(known)
-    error, skewness = within.spread(unit_contributions(table[known], function, values, within))
-    freedom = within.freedom(None if sizes is None else np.asarray(sizes, np.float64)[known])
+    contributions = unit_contributions(table[known], function, values, within)
+    error, skewness = within.spread(contributions)
+    most = within.freedom(None if sizes is None else np.asarray(sizes, np.float64)[known])
+    freedom = within.freedom_seen(contributions, most)
     low, high = ends(values, error, skewness, freedom, level=plan.level, scale=SHARE, n=int(known.sum()))
     return values, low, high
 
@@ -273,7 +275,8 @@ def _jackknifed(
         together = Strata.of(None, len(parts))
         _, skewness = together.spread(contributions(together))
     freedom = within.freedom(sizes)
-    low, high = ends(np.array([blank.value]), error, skewness, freedom, level=plan.level, scale=scale, n=len(parts))
+    seen = within.freedom_seen(parts, freedom)
+    low, high = ends(np.array([blank.value]), error, skewness, seen, level=plan.level, scale=scale, n=len(parts))
     if plan.keep:
         each = np.zeros(len(known))
         each[known] = parts[:, 0]
