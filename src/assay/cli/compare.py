@@ -46,6 +46,7 @@ def compare(
     allow_missing: Annotated[
         list[str] | None,
         typer.Option(
+            "--allow-missing",
             metavar="SCENARIO",
             help="A scenario that may be missing without being a regression, such as one that was removed on purpose; "
             "* stands for any text.",
