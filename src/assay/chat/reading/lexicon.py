@@ -363,14 +363,14 @@ class Stemmer:
 
     def __init__(self, name: str, derived_endings: Iterable[str]) -> None:
         try:
-            import snowballstemmer
+            import Stemmer as snowball
         except ImportError as error:
-            raise missing_extra("snowballstemmer", "chat", "match words with their inflections") from error
-        if name not in snowballstemmer.algorithms():
+            raise missing_extra("Stemmer", "chat", "match words with their inflections") from error
+        if name not in snowball.algorithms():
             raise UsageError(
-                f"there is no stemmer for '{name}'", hint=f"Use one of: {', '.join(snowballstemmer.algorithms())}"
+                f"there is no stemmer for '{name}'", hint=f"Use one of: {', '.join(snowball.algorithms())}"
             )
-        self._stem = snowballstemmer.stemmer(name).stemWord
+        self._stem = snowball.Stemmer(name, maxCacheSize=0).stemWord
         self._derived = tuple(derived_endings)
         self._known: dict[str, str] = {}
 

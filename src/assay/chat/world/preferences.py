@@ -228,10 +228,10 @@ class _Vocabulary:
 @functools.cache
 def _vocabulary() -> _Vocabulary:
     try:
-        import snowballstemmer
+        import Stemmer as snowball
     except ImportError as error:
-        raise missing_extra("snowballstemmer", "chat", "read preferences") from error
-    return _Vocabulary(functools.lru_cache(maxsize=4096)(snowballstemmer.stemmer("english").stemWord))
+        raise missing_extra("Stemmer", "chat", "read preferences") from error
+    return _Vocabulary(functools.lru_cache(maxsize=4096)(snowball.Stemmer("english", maxCacheSize=0).stemWord))
 
 
 def _home_city(sentence: str) -> str | None:
