@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.chat.reading.language_files import read_language, read_toml
-from assay.errors import UsageError, missing_extra
+from assay.chat.reading.stems import Stemmer
+from assay.errors import UsageError
 
 # One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
 # Tags, entities and emphasis marks are formatting and are ignored.
@@ -37,7 +38,6 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
 _LONGEST_ELISION = 8
 
 # Longer words are not natural language; they are kept unchanged and never stemmed.
-_LONGEST_WORD = 40
 # Lists whose phrases hide shorter entries inside them: "rain jacket" says nothing about rain.
 _HIDING = frozenset({"items", "other", "sympathy", "idiom"})
 # In an entry: any number, in digits or words.
@@ -173,6 +173,8 @@ class Foreign:
     """Words after a figure that say whose it is: the 21 °C your AC is set to."""
     directed: frozenset[str] = frozenset()
     """What has a direction: the wind."""
+    directed_kinds: frozenset[str] = frozenset()
+    """Kinds of figures that a direction follows: 24 km/h from 240°."""
     directions: frozenset[str] = frozenset()
     """Words directly before a direction: from."""
     origins: frozenset[str] = frozenset()
@@ -356,36 +358,6 @@ class Lexicon:
                     self.units.setdefault(tokens[0].lower(), []).append(unit)
         for listed in self.units.values():
             listed.sort(key=lambda unit: -len(unit.tokens))
-
-
-class Stemmer:
-    """Stems of words of a language, each computed once."""
-
-    def __init__(self, name: str, derived_endings: Iterable[str]) -> None:
-        try:
-            import Stemmer as snowball
-        except ImportError as error:
-            raise missing_extra("Stemmer", "chat", "match words with their inflections") from error
-        if name not in snowball.algorithms():
-            raise UsageError(
-                f"there is no stemmer for '{name}'", hint=f"Use one of: {', '.join(snowball.algorithms())}"
-            )
-        self._stem = snowball.Stemmer(name, maxCacheSize=0).stemWord
-        self._derived = tuple(derived_endings)
-        self._known: dict[str, str] = {}
-
-    def stem(self, word: str) -> str:
-        """The stem of a normalised word. A derived word (clearly) keeps its ending: it differs from clear."""
-        known = self._known.get(word)
-        if known is not None:
-            return known
-        if len(word) > _LONGEST_WORD or (len(word) > 4 and word.endswith(self._derived)):
-            return word
-        if len(self._known) > 100_000:
-            self._known.clear()
-        stem: str = self._stem(word)
-        self._known[word] = stem
-        return stem
 
 
 def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[str, Iterable[str]]) -> Lexicon:

@@ -110,11 +110,14 @@ class _Roles:
         for n, quantity in enumerate(quantities):
             if quantity.kind != kind:
                 continue
-            before = quantities[n - 1].last if n else -1
+            former = quantities[n - 1] if n else None
+            before = former.last if former is not None else -1
             if quantity.last + 1 in changed:
                 quantity.role = "change"
                 continue
-            if foreign is not None and self.is_foreign(quantity, before, foreign):
+            if foreign is not None and (
+                self.is_foreign(quantity, before, foreign) or self.is_bearing(former, quantity, foreign)
+            ):
                 quantity.role = "other"
                 continue
             role = self.role_before(quantity, before, roles, ends)
@@ -187,6 +190,13 @@ class _Roles:
                     at + 1 < len(tokens) and tokens[at + 1].text in foreign.compounds
                 )
         return False
+
+    def is_bearing(self, former: Quantity | None, quantity: Quantity, foreign: Foreign) -> bool:
+        """Whether a figure is the direction of the one before it: '24 km/h from 240°', '24 km/h (240°)'."""
+        if former is None or former.kind not in foreign.directed_kinds or self.tokens[quantity.last].text != "°":
+            return False
+        between = {token.text for token in self.tokens[former.last + 1 : quantity.first]}
+        return bool(between - {","}) and between <= foreign.directions | {",", "("}
 
     def is_of_first(self, first: int, foreign: Foreign) -> bool:
         """Whether the sentence begins with what the figure is of: 'Delivery takes 3 days and costs €5'."""

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.chat.reading.places import fold, gazetteer
+from assay.chat.reading.stems import Stemmer
 from assay.chat.world.cities import find_city
-from assay.errors import SourceError, missing_extra
+from assay.errors import SourceError
 from assay.json_safe import json_safe
 
 INSIGHTS = "insights"
@@ -227,11 +228,7 @@ class _Vocabulary:
 
 @functools.cache
 def _vocabulary() -> _Vocabulary:
-    try:
-        import Stemmer as snowball
-    except ImportError as error:
-        raise missing_extra("Stemmer", "chat", "read preferences") from error
-    return _Vocabulary(functools.lru_cache(maxsize=4096)(snowball.Stemmer("english", maxCacheSize=0).stemWord))
+    return _Vocabulary(Stemmer("english").stem)
 
 
 def _home_city(sentence: str) -> str | None:
