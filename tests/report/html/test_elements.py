@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section, with_options
 
 FOLDER = Path(str(resources.files("assay.report").joinpath("html")))
 # The two modules that may turn text into markup: one escapes it, the other reads files of the package and writes JSON.
@@ -43,6 +43,11 @@ def test_text_is_escaped_and_markup_is_not() -> None:
     assert isolated("<a>") == "<bdi>&lt;a&gt;</bdi>"
     assert section("<t>", element("p", "x"), anchor="a") == '<section id="a"><h2>&lt;t&gt;</h2><p>x</p></section>'
     assert details("<t>", EMPTY) == "<details><summary>&lt;t&gt;</summary></details>"
+
+
+def test_no_line_ends_within_an_option() -> None:
+    said = with_options("<b> run --suite x")
+    assert said == '&lt;b&gt; run <span class="option">--suite</span> x'
 
 
 def test_attributes_are_written_as_html_spells_them() -> None:

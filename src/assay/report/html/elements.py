@@ -59,6 +59,12 @@ def isolated(text: str) -> Markup:
     return element("bdi", text)
 
 
+def with_options(text: str) -> Markup:
+    """Text in which no line ends within an option of the command line: '--suite'."""
+    parts = re.split(r"(--[a-z][a-z-]*)", text)
+    return join(element("span", part, class_="option") if at % 2 else part for at, part in enumerate(parts))
+
+
 def section(title: str, body: Markup, *, anchor: str | None = None) -> Markup:
     """A section of a page under its heading."""
     return element("section", element("h2", title), body, id=anchor)

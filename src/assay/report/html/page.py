@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 from assay.errors import UsageError
 from assay.outputs import write_bytes
-from assay.report.html.elements import EMPTY, Markup, element, join
+from assay.report.html.elements import EMPTY, Markup, element, join, with_options
 
 CHART_SCRIPTS: Final = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "page.js")
 """The files of `static` that a page with charts runs, in this order."""
@@ -160,7 +160,7 @@ def notes_list(notes: Sequence[str]) -> Markup:
     """What a reader has to know about figures; empty if there is nothing."""
     if not notes:
         return EMPTY
-    items = element("ul", *(element("li", note) for note in notes))
+    items = element("ul", *(element("li", with_options(note)) for note in notes))
     return element("div", element("h3", "How these figures came about"), items, class_="note notes")
 
 

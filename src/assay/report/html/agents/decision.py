@@ -6,7 +6,7 @@ import re
 
 from assay.compare.decision import Decision, PriorityAnswer
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
-from assay.report.html.elements import EMPTY, Markup, element, join
+from assay.report.html.elements import EMPTY, Markup, element, join, with_options
 
 _CLASSES = {"sure": "good", "once": "good", "open": "warn", "tie": "warn"}
 
@@ -44,4 +44,4 @@ def _isolated(name: str) -> str:
 def _with_code(text: str) -> Markup:
     """Text with what is between backticks as code; it is assay's own text."""
     parts = re.split(r"`([^`]*)`", text)
-    return join(element("code", part) if at % 2 else part for at, part in enumerate(parts))
+    return join(element("code", with_options(part)) if at % 2 else part for at, part in enumerate(parts))
