@@ -43,9 +43,14 @@ def test_what_cannot_be_delivered_is_refused(product: str, quantity: int, words:
     assert SHOP.bought("eve") == {}
 
 
-def test_notes_of_the_shop_say_nothing_of_the_weather() -> None:
-    notes = {suite: " ".join(plan_experiment(suite, ["pydantic-ai"]).notes) for suite in ("shop", "weather")}
-    assert ["weather is made up" in note for note in notes.values()] == [False, True]
+def test_only_notes_of_suites_about_the_weather_are_about_it(tmp_path: Path) -> None:
+    library = tmp_path / "library.yaml"
+    library.write_text(
+        "{name: library, version: 1, tools: [lend], "
+        "scenarios: [{id: a, kind: tool, turns: [{user: Lend it, says: [ok]}]}]}"
+    )
+    notes = {suite: " ".join(plan_experiment(suite, ["pydantic-ai"]).notes) for suite in ("shop", "weather", library)}
+    assert ["weather is made up" in note for note in notes.values()] == [False, True, False]
 
 
 def test_a_search_finds_whole_words_and_a_named_product_alone() -> None:

@@ -25,7 +25,6 @@ from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer, ordered_answers
 from assay.chat.scoring.metric import Metric
 from assay.chat.suites import Suite, load_suite
-from assay.chat.world.shop import SHOP_DOMAIN
 from assay.errors import UsageError
 from assay.plural import counted
 
@@ -211,12 +210,12 @@ class Experiment:
     def _service_notes(self) -> list[str]:
         """What the model and the weather are, as far as any agent or truth depends on them."""
         notes = self.environment.notes
-        if self.suite.domain == SHOP_DOMAIN:
+        if not self.suite.is_about_weather:
             notes = [note for note in notes if note != self.environment.weather_note]
         own = [agent for agent in self.agents if not isinstance(agent, AgentSpec) or agent.function or agent.http]
         if len(own) < len(self.agents):
             return notes
-        return notes[1:] if self.suite.domain == "weather" else []
+        return notes[1:] if self.suite.is_about_weather else []
 
     def _price_notes(self) -> list[str]:
         """Where costs come from, if any are known."""

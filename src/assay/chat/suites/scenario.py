@@ -333,6 +333,13 @@ class Suite(_Model):
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     @property
+    def is_about_weather(self) -> bool:
+        """Whether its answers depend on the weather. Those of a suite that names tools do if it has a truth of it."""
+        if self.domain != "weather":
+            return False
+        return not self.tools or any(turn.weather for scenario in self.scenarios for turn in scenario.turns)
+
+    @property
     def has_restarts(self) -> bool:
         """Whether the process of an agent is killed in one of its scenarios."""
         return any(scenario.has_restarts for scenario in self.scenarios)
