@@ -11,6 +11,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := --constraint constraints.txt --editable
 # uv takes a third of pip's time; if it cannot be had, or does not reach the packages, pip does it.
 UV := UV_SYSTEM_CERTS=1 UV_HTTP_TIMEOUT=20 $(BIN)/uv pip install --quiet --python $(BIN)/python
+# Where PYTHONDONTWRITEBYTECODE is set, as in many containers, every command would compile assay and what it imports
+# again, which doubles the time of a short one. Importing a package compiles it.
+COMPILE := $(BIN)/python -m compileall -q src && $(BIN)/python -c 'import numpy, pydantic, rich.console, rich.progress, \
+  rich.table, sqlalchemy.dialects.sqlite, typer, yaml'
 
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
@@ -89,10 +93,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.user: $(INPUTS) | $(VENV)/bin/python
 	($(PIP) --constraint constraints.txt uv && $(UV) $(PINNED) '.[all]') || $(PIP) $(PINNED) '.[all]'
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
 	($(PIP) --constraint constraints.txt uv && $(UV) $(PINNED) '.[dev]') || $(PIP) $(PINNED) '.[dev]'
+	@$(COMPILE)
 	@touch $@ $(VENV)/.user
 
 $(VENV)/.train: $(INPUTS) | $(VENV)/.dev
