@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay import stats
 from assay.errors import UsageError
-from assay.stats import Resampling, UnitValues, by_event, value_intervals
+from assay.stats import AT_LEAST_0, Resampling, UnitValues, by_event, value_intervals
 from assay.stats.resamples import Resamples
 from assay.types import Distribution, Estimate, Floats
 
@@ -473,3 +473,15 @@ def test_values_given_several_units_at_a_time_have_the_same_intervals(distinct: 
     for name in names:
         ends = (usual[name].low, usual[name].high)
         assert (found[name].low, found[name].high) == pytest.approx(ends, rel=1e-12)
+
+
+def test_an_interval_stays_within_the_bounds_of_its_values() -> None:
+    # Four episodes without errors and one with a large one: plain intervals of the IQM and the median reach below 0.
+    parts = [Distribution.of([0.0] * 9 + [last]) for last in (0.0, 0.0, 0.0, 1.0)] + [Distribution.of([8.0] * 10)]
+    plan = Resampling("episode")
+    for name in ("iqm", "p50", "p95", "mean"):
+        free = value_intervals(parts, [name], plan)[name]
+        bounded = value_intervals(parts, [name], plan, within=AT_LEAST_0)[name]
+        assert free.low is not None, name
+        assert free.low < 0, name
+        assert (bounded.low, bounded.high, bounded.value) == (0.0, free.high, free.value), name

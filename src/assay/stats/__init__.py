@@ -4,7 +4,7 @@ Uses NumPy and `assay.types`; knows nothing about events or conversations.
 """
 
 from assay.stats.agreement import corrected_mean, kappa, slope
-from assay.stats.bootstrap import bootstrap, value_intervals
+from assay.stats.bootstrap import ANGLES, AT_LEAST_0, EVERYWHERE, bootstrap, value_intervals
 from assay.stats.by_episode import UnitValues
 from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
 from assay.stats.indexed_values import IndexedValues, UnitRows
@@ -25,7 +25,10 @@ from assay.stats.sums import (
 )
 
 __all__ = [
+    "ANGLES",
+    "AT_LEAST_0",
     "CORRELATION",
+    "EVERYWHERE",
     "PLAIN",
     "POSITIVE",
     "RATE",

@@ -31,6 +31,11 @@ from assay.stats.quantiles import percent_of, statistic_of
 from assay.stats.sums import ONE_EPISODE, interval_of_replicates, mean_interval
 from assay.types import Distribution, Estimate, Floats
 
+EVERYWHERE = (-np.inf, np.inf)
+AT_LEAST_0 = (0.0, np.inf)
+ANGLES = (0.0, 180.0)
+"""Bounds of values: of any, of absolute errors, of angles between two directions in degrees."""
+
 
 def bootstrap(
     x: ArrayLike | Distribution,
@@ -79,8 +84,11 @@ def value_intervals(
     strata: Sequence[str] | None = None,
     in_order: Floats | None = None,
     whole: Distribution | None = None,
+    within: tuple[float, float] = EVERYWHERE,
 ) -> dict[str, Estimate]:
     """Each of `statistics` over all `parts` (one per episode) with its interval, from the same resamples.
+
+    Values can only lie `within` these bounds, and so can the ends of intervals.
 
     `in_order` holds the single values and is needed by the `reference` unit only. If the caller gives the sum of the
     parts as `whole`, and the stratum of each part, the parts are read once and need not all be in memory together;
@@ -108,7 +116,8 @@ def value_intervals(
         return dict.fromkeys(statistics, blank)
     points = {name: replace(blank, value=statistic_of(whole, name)) for name in statistics}
     if plan.unit == "episode":
-        return _by_episode(parts, whole, points, strata, plan)
+        found = _by_episode(parts, whole, points, strata, plan)
+        return {name: _cut(estimate, within) for name, estimate in found.items()}
     if plan.unit == "reference" and in_order is None:
         raise UsageError("'reference' resamples values in order", hint="Keep them, or use another interval")
     out = {}
@@ -119,6 +128,14 @@ def value_intervals(
             replicates = by_event.replicates(whole, name, reps=plan.reps, seed=plan.seed)
         out[name] = _with_percentiles(point, replicates, plan)
     return out
+
+
+def _cut(estimate: Estimate, within: tuple[float, float]) -> Estimate:
+    """The estimate with an interval inside these bounds: few episodes may give one that reaches beyond."""
+    least, most = within
+    if estimate.low is None or estimate.high is None or (least <= estimate.low and estimate.high <= most):
+        return estimate
+    return replace(estimate, low=max(least, estimate.low), high=min(most, estimate.high))
 
 
 def _by_episode(

@@ -18,7 +18,10 @@ from assay.events.actions.skill import skill_over_best
 from assay.events.actions.states import TOLERANCES_MS, ChosenRows, StateRows
 from assay.events.tally import Tally
 from assay.stats import (
+    ANGLES,
+    AT_LEAST_0,
     CORRELATION,
+    EVERYWHERE,
     PLAIN,
     POSITIVE,
     RATE,
@@ -196,8 +199,14 @@ class ActionFigures:
         columns = [[None if np.isnan(value) else float(value) for value in column] for column in found]
         return list(zip(*columns, strict=True))
 
-    def values(self, which: range, derive: Callable[[Ints], Floats], statistic: str) -> Estimate:
-        """A statistic of what is derived from some of the single values."""
+    def values(
+        self,
+        which: range,
+        derive: Callable[[Ints], Floats],
+        statistic: str,
+        within: tuple[float, float] = EVERYWHERE,
+    ) -> Estimate:
+        """A statistic of what is derived from some of the single values, and lies `within` bounds."""
         column = self.single.columns[0]
         rows = self.single.where((column >= which.start) & (column < which.stop))
         derived = derive(rows.columns[1])
@@ -207,7 +216,7 @@ class ActionFigures:
             sizes, strata = np.array([len(derived)]), [""]
         plan = replace(self.plan, unit="event") if self.plan.unit == "reference" else self.plan
         parts = [UnitValues.of(derived, rows.counts, sizes)]
-        return value_intervals(parts, [statistic], plan, strata=strata, whole=whole)[statistic]
+        return value_intervals(parts, [statistic], plan, strata=strata, whole=whole, within=within)[statistic]
 
     # --- the figures ---------------------------------------------------------------------------------------------
 
@@ -258,7 +267,7 @@ class ActionFigures:
             "hold_f1": self.share(2 * both, true + predicted),
             "hold_onset_f1": self.share(2 * onset, true + predicted),
             "hold_iou": self.quotient(np.column_stack([shared, either]), int((true + predicted).sum())),
-            "hold_duration_error_p50_ms": self.values(_only(states.LENGTH_ERRORS), _absolute_ms, "p50"),
+            "hold_duration_error_p50_ms": self.values(_only(states.LENGTH_ERRORS), _absolute_ms, "p50", AT_LEAST_0),
             "auto_repeats": _plain_count(facts["auto_repeats_predicted"]),
             "unreleased_holds": _plain_count(facts["unreleased_predicted"]),
         }
@@ -280,7 +289,7 @@ class ActionFigures:
         moves, still, missed, idle = (
             sums[:, pointer.SUMS.index(name)].astype(np.int64) for name in ("t_moves", "t_still", "missed", "idle")
         )
-        direction = self.values(_only(states.DIRECTIONS), lambda angle: angle / 100, "p50")
+        direction = self.values(_only(states.DIRECTIONS), lambda angle: angle / 100, "p50", ANGLES)
         return out | {
             "pointer_direction_error_p50_deg": direction,
             "pointer_missed_rate": self.share(missed, moves),

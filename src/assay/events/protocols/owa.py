@@ -17,7 +17,17 @@ from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import CATEGORIES, Kind
 from assay.events.tally import Tally
-from assay.stats import IndexedValues, Resampling, UnitRows, ratio_interval, share_interval, value_intervals
+from assay.stats import (
+    ANGLES,
+    AT_LEAST_0,
+    EVERYWHERE,
+    IndexedValues,
+    Resampling,
+    UnitRows,
+    ratio_interval,
+    share_interval,
+    value_intervals,
+)
 from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
 
 PRECISIONS = (1000, 100, 10, 1)
@@ -136,9 +146,14 @@ class _Figures:
         return ratio_interval(parts, self.plan, strata=self.strata)
 
     def values(
-        self, values: IndexedValues, statistics: Sequence[str], *, in_order: str | None = None
+        self,
+        values: IndexedValues,
+        statistics: Sequence[str],
+        *,
+        in_order: str | None = None,
+        within: tuple[float, float] = EVERYWHERE,
     ) -> dict[str, Estimate]:
-        """Each statistic of these values with its interval.
+        """Each statistic of these values, which lie `within` bounds, with its interval.
 
         Only values that were kept in order can have a `reference` interval.
         """
@@ -149,7 +164,7 @@ class _Figures:
             else:
                 kept = self.tally.total(f"in_order/{in_order}", InOrder).values
         resampled = [name for name in statistics if name not in _EXTREMES or plan.keep]
-        found = value_intervals(values, resampled, plan, strata=self.strata, in_order=kept)
+        found = value_intervals(values, resampled, plan, strata=self.strata, in_order=kept, within=within)
         blank = replace(next(iter(found.values())), low=None, high=None)
         ends = dict(
             zip(_EXTREMES, values.distinct[[0, -1]].tolist() if len(values.distinct) else (None, None), strict=True)
@@ -190,7 +205,7 @@ class _Figures:
             sizes, errors, in_ns = (
                 values if code is None else values.where(code) for values in (absolute, signed, exact)
             )
-            for name, estimate in self.values(sizes, PERCENTILES).items():
+            for name, estimate in self.values(sizes, PERCENTILES, within=AT_LEAST_0).items():
                 out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
             found = self.values(errors, ["iqm"], in_order=f"{prefix}timestamp")
             out[f"{prefix}timestamp_signed_error_iqm_ms"] = found["iqm"]
@@ -207,11 +222,11 @@ class _Figures:
         rows = self.rows("moves")
         out = {}
         lengths = rows.values(euclidean_pe, range(4))
-        for name, estimate in self.values(lengths, PERCENTILES).items():
+        for name, estimate in self.values(lengths, PERCENTILES, within=AT_LEAST_0).items():
             out[f"mouse_move_pe_euclidean_{name}"] = estimate
         del lengths  # a few numbers for each of very many rows
         angles = rows.values(direction_error, range(4))
-        for name, estimate in self.values(angles, ["p50", "p95"]).items():
+        for name, estimate in self.values(angles, ["p50", "p95"], within=ANGLES).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
         del angles
         for axis, columns in (("x", (0, 2)), ("y", (1, 3))):

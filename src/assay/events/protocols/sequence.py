@@ -34,7 +34,7 @@ from assay.events.protocols._digits import (
 )
 from assay.events.stream import NO_TOKEN, Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import IndexedValues, Resampling, UnitRows, share_interval, value_intervals
+from assay.stats import AT_LEAST_0, IndexedValues, Resampling, UnitRows, share_interval, value_intervals
 from assay.types import Estimate, Ints, Joint, Ratio, State
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
 
     def measured(prefix: str, errors: IndexedValues, agree: Ints) -> dict[str, Estimate]:
         """The IQMPE of these percent errors, and the agreement of their digits."""
-        found = {f"{prefix}iqmpe": value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]}
+        iqm = value_intervals(errors, ["iqm"], plan, strata=strata, within=AT_LEAST_0)["iqm"]
+        found = {f"{prefix}iqmpe": iqm}
         for at, level in enumerate(LEVELS):
             found[f"{prefix}precision_accuracy.{level}"] = ratio(agree[:, at], agree[:, -1])
         return found

@@ -13,7 +13,7 @@ from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES
 from assay.report.html.elements import Markup, join
 from assay.report.html.figures import Figures
-from assay.stats import Resampling, percentile, value_intervals
+from assay.stats import AT_LEAST_0, Resampling, percentile, value_intervals
 from assay.types import Distribution, Joint
 
 _Row = dict[str, Any]
@@ -134,7 +134,7 @@ def _over_position(results: Mapping[str, ProtocolResult]) -> list[_Row]:
             errors = [_absolute_errors(part, bucket) for part in parts]
             plan = Resampling("episode", _REPS)
             whole = _absolute_errors(total, bucket)
-            found = value_intervals(errors, ["p50", "p95"], plan, strata=strata, whole=whole)
+            found = value_intervals(errors, ["p50", "p95"], plan, strata=strata, whole=whole, within=AT_LEAST_0)
             row = {"model": model, "from_position": int(POSITIONS[bucket]), "to_position": _last_position(bucket)}
             for name, estimate in found.items():
                 row |= {f"{name}_ms": estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
