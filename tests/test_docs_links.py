@@ -81,7 +81,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_a_broken_link_would_be_seen() -> None:
     page = ROOT / "docs" / "guides" / "ci.md"
-    fine = "[a](../concepts/intervals.md#which-method) [b](#over-time) [c](https://pre-commit.com) `[d](nowhere.md)`"
+    fine = "[a](../concepts/intervals.md#which-method) [b](#a-figure-over-time) [c](https://pre-commit.com) `[d](nowhere.md)`"
     assert problems(page, fine) == []
     for link in ("nowhere.md", "events.md#nothing-like-this", "#nothing", "../../CONTRIBUTING.md"):
         assert len(problems(page, f"[x]({link})")) == 1, link
