@@ -81,7 +81,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_a_broken_link_would_be_seen() -> None:
     page = ROOT / "docs" / "guides" / "ci.md"
-    fine = "[a](../concepts/intervals.md#which-method) [b](#a-figure-over-time) [c](https://pre-commit.com) `[d](nowhere.md)`"
+    fine = "[a](../concepts/intervals.md#which-method) [b](#github-actions) [c](https://pypi.org) `[d](nowhere.md)`"
     assert problems(page, fine) == []
     for link in ("nowhere.md", "events.md#nothing-like-this", "#nothing", "../../CONTRIBUTING.md"):
         assert len(problems(page, f"[x]({link})")) == 1, link
@@ -102,3 +102,15 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
     listed = pages(tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]["nav"])
     assert sorted(listed) == sorted(str(path.relative_to(ROOT / "docs")) for path in ROOT.glob("docs/**/*.md"))
+
+
+def test_the_paths_that_contributors_are_sent_to_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = sorted(set(re.findall(r"`((?:src/assay|tests|docs|\.ci)/[\w./-]+)`", text)))
+    assert len(named) > 50
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    table = text[text.index("| folder | contents |") : text.index("The path of one turn")]
+    folders = re.findall(r"`([\w/]+)/`", table)
+    chat = ROOT / "src/assay/chat"
+    assert [name for name in folders if not [*chat.glob(name), *chat.glob(f"*/{name}")]] == []
+    assert {path.parent.name for path in chat.glob("*/*.py")} - {"samples"} <= set(folders)
