@@ -214,7 +214,7 @@ def test_tables(tmp_path: Path) -> None:
     ("name", "content", "says"),
     [
         ("x.csv", "a,b\n1,2\n", "has no column for the case"),
-        ("x.csv", "case,score\na,1\na\n", "another number of fields"),
+        ("x.csv", "case,score\na,1\na\n", "different number of fields"),
         ("x.csv", "case,score\n", "has no rows"),
         ("x.csv", "case,note\na,hello\n", "no column of numbers"),
         ("x.jsonl", '{"case": "a", "score": 1}\n{"case": ', "x.jsonl:2: is not JSON"),

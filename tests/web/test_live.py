@@ -81,7 +81,7 @@ def test_an_address_is_taken_only_where_nobody_else_can_type_one() -> None:
         with pytest.raises(UsageError, match=why) as refused:
             agents.add(name, url, "openai")
         assert "hunter2" not in str(refused.value)
-    with pytest.raises(UsageError, match="takes no addresses"):
+    with pytest.raises(UsageError, match="cannot be added by their address"):
         LiveAgents(BOTS).add("mine", "http://127.0.0.1:9/v1", "openai")
 
 

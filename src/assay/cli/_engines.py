@@ -35,7 +35,7 @@ ClusterAddress = Annotated[
     typer.Option(
         "--address",
         metavar="ADDRESS",
-        help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default RAY_ADDRESS, else a Ray of this machine.",
+        help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default RAY_ADDRESS, else a new local one.",
         rich_help_panel=_ENGINE,
     ),
 ]

@@ -29,7 +29,7 @@ JudgeCache = Annotated[
 _JUDGED_AT_ONCE = 4
 
 app = typer.Typer(
-    help="Score conversations: fifteen metrics, each explained by the words that moved it; and run agents.",
+    help="Score conversations: fifteen metrics, each explained by the words that changed it; and run agents.",
     no_args_is_help=True,
 )
 app.command("run")(chat_run.run)

@@ -96,8 +96,8 @@ def run(
         float | None,
         typer.Option(
             min=0,
-            help="Scripted model only: tokens a second of its streams, such as 60; 0 sends them at once. By default "
-            "at once, and with ten scenarios or more the time to the first text is measured apart at 100.",
+            help="Scripted model only: tokens per second of its streams, such as 60. By default they are sent at once, "
+            "and with ten scenarios or more the time to the first text is measured separately, at 100; 0 skips that.",
             rich_help_panel=_WHERE,
         ),
     ] = None,
@@ -120,7 +120,7 @@ def run(
         int | None,
         typer.Option(
             min=1,
-            help="Conversations at the same time, over all agents; more than one disturbs the times. By default 1, "
+            help="Conversations at the same time, over all agents; more than one makes times longer. By default 1, "
             "and with quirks one for each agent.",
             rich_help_panel=_PACE,
         ),
@@ -159,7 +159,7 @@ def run(
         typer.Option(
             "--budget",
             metavar="USD",
-            help="Stop before more than this is spent on tokens; --resume with a larger one goes on.",
+            help="Stop before more than this is spent on tokens; --resume with a larger budget continues.",
             rich_help_panel=_PACE,
         ),
     ] = None,

@@ -32,7 +32,7 @@ def compare(
         typer.Option(help="Differences up to this do not matter, by default 0.05; METRIC=NUMBER for one metric."),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Compare every figure, not only those that matter first.")
+        bool, typer.Option("--full", help="Compare every figure, not only the most important ones.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 42,
     fail_on: Annotated[
@@ -79,12 +79,12 @@ def compare(
     higher_is_better: Annotated[
         list[str] | None,
         typer.Option(
-            "--higher-is-better", metavar="NAME", help="One that is better when higher.", rich_help_panel=_FILES
+            "--higher-is-better", metavar="NAME", help="A score that is better when higher.", rich_help_panel=_FILES
         ),
     ] = None,
     store: Annotated[str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")] = None,
 ) -> None:
-    """Compare runs with a baseline: what is better, worse, the same, or not decided yet.
+    """Compare runs with a baseline: what is better, worse, the same, or inconclusive.
 
     Exits 0, 1 with a reason if a gate fails, 2 if the arguments are wrong.
     """
@@ -94,7 +94,7 @@ def compare(
     check_outputs(junit, markdown, json, html)
     gates = Gates(_words(fail_on), [Requirement.parse(text) for text in require or []], _words(allow_missing))
     if gates.allow_missing and "regressions" not in gates.fail_on:
-        raise UsageError("--allow-missing is about --fail-on regressions", hint="Add it, or leave this out")
+        raise UsageError("--allow-missing needs --fail-on regressions", hint="Give both, or leave --allow-missing out")
     margins = _margins(margin)
     comparisons = compare_runs(
         *references,

@@ -17,13 +17,13 @@ def decide(
         typer.Argument(metavar="RUN…", help="Runs of the same agents: of suites, and load tests; id, name, @last."),
     ],
     html_out: Annotated[
-        Path | None, typer.Option("--html", metavar="OUT", help="A page that opens with the answer.")
+        Path | None, typer.Option("--html", metavar="OUT", help="A page that opens with the recommendation.")
     ] = None,
     json_out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Everything as JSON; - for standard output.")
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="OUT", help="A summary that opens with the answer.")
+        Path | None, typer.Option("--markdown", metavar="OUT", help="A summary that opens with the recommendation.")
     ] = None,
     store: StoreAddress = None,
 ) -> None:

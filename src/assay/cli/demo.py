@@ -226,7 +226,7 @@ def _conversations(out: Path, console: Console) -> None:
     kept = "" if store is None else f", and the run [bold]conversations[/bold] in {store}"
     console.print(f"\nWritten: [bold]{report}[/bold]{kept}.")
     console.print("Look next at:")
-    console.print(f"  {report}  for the words that moved each score", highlight=False, soft_wrap=True)
+    console.print(f"  {report}  for the words that changed each score", highlight=False, soft_wrap=True)
     console.print(f"  assay chat score {file} --json -", highlight=False, soft_wrap=True)
     if store is not None:
         console.print(f"  assay runs show conversations --store {store}", highlight=False, soft_wrap=True)

@@ -14,7 +14,7 @@ _MARKS = {"ok": ("✓", "green"), "absent": ("–", "yellow"), "broken": ("✗",
 
 def doctor(
     url: Annotated[
-        list[str] | None, typer.Option(help="An OpenAI-compatible endpoint to try; may be repeated.")
+        list[str] | None, typer.Option(help="An OpenAI-compatible endpoint to try; can be repeated.")
     ] = None,
     store: Annotated[str | None, typer.Option(help="The store to try, a file or a postgresql:// address.")] = None,
     json: Annotated[str | None, typer.Option(help="Write everything as JSON to this file, or '-'.")] = None,

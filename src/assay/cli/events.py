@@ -41,7 +41,7 @@ Strict = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="OURS=THEIRS, e.g. text=generated; may be given again.", rich_help_panel=_READING),
+    typer.Option("--column", help="OURS=THEIRS, e.g. text=generated; can be repeated.", rich_help_panel=_READING),
 ]
 RowMeaning = Annotated[str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)]
 TokenizerFile = Annotated[
@@ -94,7 +94,7 @@ def evaluate(
     interval: Annotated[
         str | None,
         typer.Option(
-            help="What intervals vary: reference, event or episode; by default episodes, if they are named.",
+            help="Unit of the intervals: reference, event or episode; by default episodes, if they are named.",
             rich_help_panel=_SCORING,
         ),
     ] = None,
@@ -102,7 +102,7 @@ def evaluate(
     level: Annotated[float, typer.Option(help="Confidence level.", rich_help_panel=_SCORING)] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.", rich_help_panel=_SCORING)] = 42,
     tolerance_ms: Annotated[
-        float, typer.Option(help="How far apart a match may be (assay).", rich_help_panel=_SCORING)
+        float, typer.Option(help="Largest time between two matching actions (assay).", rich_help_panel=_SCORING)
     ] = 50.0,
     teacher_forced: Annotated[
         bool,

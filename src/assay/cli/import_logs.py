@@ -20,15 +20,15 @@ def import_logs(
         typer.Option(help="adk, deepeval, inspect, lm_eval, promptfoo, pydantic_evals, table, or a plug-in's name."),
     ] = "auto",
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
-    tag: Annotated[list[str] | None, typer.Option(help="A tag for the run; may be repeated.")] = None,
-    agent: Annotated[str, typer.Option(help="What answered, if the log does not say; else the file's name.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(help="A tag for the run; can be repeated.")] = None,
+    agent: Annotated[str, typer.Option(help="Agent's name, if the log has none; by default the file's name.")] = "",
     lower_is_better: Annotated[
         list[str] | None,
         typer.Option("--lower-is-better", "--lower", metavar="NAME", help="A score that is better when lower."),
     ] = None,
     higher_is_better: Annotated[
         list[str] | None,
-        typer.Option("--higher-is-better", metavar="NAME", help="One that is better when higher; else by its name."),
+        typer.Option("--higher-is-better", metavar="NAME", help="A score that is better when higher."),
     ] = None,
     pass_at: Annotated[
         float | None, typer.Option(help="An answer passes if every score from 0 to 1 is at least this.")
@@ -40,7 +40,7 @@ def import_logs(
     ] = "",
     score: Annotated[
         list[str] | None,
-        typer.Option(help="A column with scores; may be repeated. By default all numbers.", rich_help_panel=_TABLES),
+        typer.Option(help="A column with scores; can be repeated. By default all numbers.", rich_help_panel=_TABLES),
     ] = None,
     json: Annotated[
         str | None, typer.Option(help="Write everything as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)

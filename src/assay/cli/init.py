@@ -23,7 +23,7 @@ def init(
     ] = None,
     tools: Annotated[
         str | None,
-        typer.Option(help="Tools of your own agent, if they are about something else: find_order,cancel_order."),
+        typer.Option(help="Tools of your own agent, if it is about another subject: find_order,cancel_order."),
     ] = None,
     name: Annotated[str, typer.Option(help="Name of the suite.")] = "mine",
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,

@@ -20,12 +20,12 @@ def mcp(
     ] = False,
     agents: Annotated[
         str | None,
-        typer.Option(help="More agents it may run: NAME=module:function, NAME=http://…/v1, or a YAML file."),
+        typer.Option(help="Further agents that it may run: NAME=module:function, NAME=http://…/v1, or a YAML file."),
     ] = None,
     folder: Annotated[
         list[Path] | None,
         typer.Option(
-            "--folder", metavar="FOLDER", help="Folder with logs and suites it may name; can be given several times."
+            "--folder", metavar="FOLDER", help="Folder with logs and suites that it may name; can be repeated."
         ),
     ] = None,
 ) -> None:

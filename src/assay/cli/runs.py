@@ -133,7 +133,7 @@ def export(
 def trend(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name that the runs share.")],
     metric: Annotated[
-        str | None, typer.Option(help="The figure to follow, such as trials_passed; by default the first of reports.")
+        str | None, typer.Option(help="The figure to follow, such as trials_passed; by default the first in reports.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most this many runs, the newest.")] = 30,
     json: Annotated[str | None, typer.Option(help="Write the figures as JSON to this file, or '-'.")] = None,
@@ -205,7 +205,7 @@ def repair(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File of the new store; it must not exist.")],
     store: StoreAddress = None,
 ) -> None:
-    """Copy every run that is whole into a new store; the damaged one is unchanged. Exits 1 if a run was left out."""
+    """Copy every undamaged run into a new store; the old store is unchanged. Exits 1 if a run was left out."""
     if out.exists():
         raise UsageError("the file exists", where=str(out), hint="Name a new file")
     from assay.store import open_store

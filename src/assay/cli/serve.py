@@ -28,7 +28,7 @@ def serve(
     ] = None,
     agents: Annotated[
         str | None,
-        typer.Option(help="More agents to compare live: NAME=module:function, NAME=http://…/v1, or a YAML file."),
+        typer.Option(help="Further agents to compare live: NAME=module:function, NAME=http://…/v1, or a YAML file."),
     ] = None,
     suites: Annotated[
         Path, typer.Option(help="Folder that conversations are written to when they are kept as scenarios.")
@@ -38,7 +38,7 @@ def serve(
         typer.Option(
             "--folder",
             metavar="FOLDER",
-            help="Folder with recordings to view as timelines; can be given several times.",
+            help="Folder with recordings to view as timelines; can be repeated.",
         ),
     ] = None,
 ) -> None:

@@ -90,7 +90,7 @@ class RayEngine:
             raise UsageError(
                 f"Ray could not be reached or started: {reason}",
                 where=settings["address"],
-                hint="Check the address with `ray status`; without --address, a Ray of this machine is used",
+                hint="Check the address with `ray status`; without --address, a new cluster is started on this machine",
             ) from error
 
     def results(

@@ -47,7 +47,7 @@ def combined(results: Sequence[Result]) -> ExperimentResult:
     played = [one for one in results if isinstance(one, ExperimentResult)]
     loads = [load for one in results if isinstance(one, LoadResult) for load in one.loads]
     if len(played) + sum(isinstance(one, LoadResult) for one in results) < len(results):
-        raise UsageError("only runs of agents and load tests can be decided on", hint="Leave other runs out")
+        raise UsageError("a decision can use only runs of agents and load tests", hint="Leave other runs out")
     if not played:
         raise UsageError("a load test alone decides nothing", hint="Name a run of conversations too")
     agents = [agent for agent in played[0].agents if all(agent in one.agents for one in played)]

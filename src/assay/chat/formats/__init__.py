@@ -59,7 +59,7 @@ def read_transcripts(
             content = file.read(max_bytes + 1)
         if len(content) > max_bytes:
             raise SourceError(
-                f"is larger than {max_bytes / 1e6:g} MB, which are read as a whole",
+                f"is larger than {max_bytes / 1e6:g} MB, the limit for files that are read as a whole",
                 where=str(path),
                 hint="Write one transcript per line in a file, or raise the limit with --max-mb",
             )

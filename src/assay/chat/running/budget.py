@@ -70,7 +70,7 @@ class Budget:
         price, calls = self._price_of(agent), self._limits.model_calls
         if price is None:
             raise UsageError(
-                f"what '{agent}' costs is not known, so a budget cannot hold",
+                f"the cost of '{agent}' is not known, so a budget cannot be kept",
                 hint="State the price of its model in the file of agents, under prices, or leave --budget out",
             )
         return (calls * _INPUT_OF_CALL * price.input + calls * self._limits.max_tokens * price.output) / 1e6

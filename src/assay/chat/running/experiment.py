@@ -120,7 +120,7 @@ class Experiment:
             if agent not in self.agent_prices:
                 model = self.models.get(agent)
                 raise UsageError(
-                    f"what '{agent}' costs is not known: "
+                    f"the cost of '{agent}' is not known: "
                     + ("it does not name its model" if model is None else f"no price is known for the model '{model}'"),
                     hint="State prices and models in a file of agents, or leave --budget out",
                 )

@@ -48,4 +48,4 @@ def read_calls(text: str) -> tuple[WantedCall, ...]:
     try:
         return tuple(WantedCall(str(name), dict(arguments)) for name, arguments in json.loads(text))
     except (TypeError, RecursionError) as error:
-        raise ValueError("these are no calls") from error
+        raise ValueError("these are not calls") from error

@@ -68,7 +68,9 @@ def unpacked(raw: bytes, quantised: Any) -> Iterator[RowEvents]:
         length, of_heading = (int.from_bytes(raw[at + by : at + by + 8], "little") for by in (0, 8))
         body = raw[at + 16 : at + 16 + length]
         if len(body) != length or of_heading > length:
-            raise SourceError("events from another process are cut short", hint="Do all processes run one assay?")
+            raise SourceError(
+                "events from another process are cut short", hint="Do all processes run the same version of assay?"
+            )
         yield _rows(json.loads(body[:of_heading]), body[of_heading:], quantised)
         at += 16 + length
 
@@ -79,7 +81,9 @@ def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> RowEvents:
     size_of_scores = 8 * n if heading["scores"] else 0
     size_of_spellings = sum(8 * k * (1 + width) for k, width in heading["spellings"])
     if len(columns) != 2 * (n * _EVENT + size_of_scores) + size_of_spellings:
-        raise SourceError(f"{len(columns)} bytes do not hold {n} events", hint="Do all processes run one assay?")
+        raise SourceError(
+            f"{len(columns)} bytes do not hold {n} events", hint="Do all processes run the same version of assay?"
+        )
     known = tuple(Episode(name, stratum) for name, stratum in heading["episodes"])
     number = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     sides = []

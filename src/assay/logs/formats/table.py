@@ -230,7 +230,7 @@ def _of_csv(content: LogContent) -> _Table:
                     continue
                 if len(row) != len(names):
                     where = content.line(reader.line_num)
-                    raise SourceError("has another number of fields than the first line", where=where)
+                    raise SourceError("has a different number of fields than the first line", where=where)
                 budget.spend(64 * len(row) + sum(map(len, row)), str(content.path))
                 numbers.append(reader.line_num)
                 rows.append(row)

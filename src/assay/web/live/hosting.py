@@ -64,7 +64,7 @@ class LiveAgents:
 
         if not self.takes_addresses:
             raise UsageError(
-                "this server takes no addresses of agents, because others can reach it",
+                "agents cannot be added by their address here, because other machines can reach this server",
                 hint="Name the agent when the server starts: assay serve --agents NAME=http://…/v1",
             )
         spec = agent_at(name, url, form=form)
