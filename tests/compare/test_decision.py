@@ -48,7 +48,7 @@ def test_an_agent_that_passes_everything_leads_and_one_that_passes_half_does_not
     # Users: trials passed weigh 5, accuracy 3; 0.5 of 5 in 8.
     assert users(found).lead == pytest.approx(0.5 * 5 / 8)
     assert leader_words(users(found)) == "a leads"
-    assert given_up_words(users(found)) == "Nothing that was measured is given up."
+    assert given_up_words(users(found)) == "No measured criterion is given up."
     assert needed_words(users(found)) == ""
 
 
@@ -75,7 +75,7 @@ def test_a_lead_that_nobody_could_be_sure_of_is_a_tie() -> None:
     assert one.apart is not None
     assert 0.0005 < one.apart < 0.01
     assert leader_words(one) == "b, a and c tie"
-    assert by_words(one).startswith("Their overalls differ by at most 0.00")
+    assert by_words(one).startswith("Their overall scores differ by at most 0.00")
     assert needed_words(one) == "Only many times as many scenarios of this kind could tell them apart."
     assert one.to_json()["apart"] == one.apart
 
@@ -88,7 +88,7 @@ def test_a_lead_that_rounds_to_nothing_is_a_tie_unless_it_is_sure() -> None:
     one = decided_by(0.01, *[0.0] * 19)
     assert (one.sureness, by_words(one)) == (
         "tie",
-        "Their overalls differ by less than 0.001, and the choice of scenarios may explain it.",
+        "Their overall scores differ by less than 0.001, and the choice of scenarios may explain it.",
     )
     sure = decided_by(*[0.01] * 20, *[0.0] * 180)
     assert sure.sureness == "sure"

@@ -102,7 +102,7 @@ def test_an_unreadable_shard_is_an_error_or_counted_as_missing(folder: Path, tmp
         report_on(tmp_path, sharding=Sharding(HERE))
     report = report_on(tmp_path, sharding=Sharding(HERE, allow_missing=True))
     assert list(report.to_json()["inputs"]["truth"]["missing"]) == [broken.stem]
-    assert any(f"1 shard could not be read and counted nowhere ({broken.stem}" in text for text in report.warnings)
+    assert any(f"1 shard could not be read and is left out ({broken.stem}" in text for text in report.warnings)
     for side in ("predicted", "truth"):
         (tmp_path / side / broken.name).unlink()
     assert report.to_json()["estimates"] == report_on(tmp_path).to_json()["estimates"]

@@ -121,7 +121,7 @@ class StreamedFile:
             if missing := scores.inputs.get("transcripts", {}).get("missing"):
                 named = scores.inputs["transcripts"]["missing_transcripts"]
                 first = "; ".join(list(named.values())[:3])
-                note(f"{missing:,} transcripts could not be read and count nowhere: {escaped(first)}")
+                note(f"{missing:,} transcripts could not be read and are left out: {escaped(first)}")
         return scores
 
     def _progress(self, transcripts: int) -> None:

@@ -201,7 +201,7 @@ def _skill_words(result: ExperimentResult) -> str:
     names = found.baselines
     shares = ", ".join(f"[bold]{name}[/bold] passes {100 * (found.passed[name] or 0):.0f} %" for name in names)
     return (
-        "Two baselines had the same scenarios: a constant text written to please the rules, and an echo of the "
+        "Two baselines had the same scenarios: a constant text written to satisfy the rules, and an echo of the "
         f"question. Of their trials, {shares}; what the agents pass beyond that is skill."
     )
 

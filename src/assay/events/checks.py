@@ -122,7 +122,8 @@ def _missing_shards(missing: Mapping[str, str]) -> list[str]:
         return []
     reasons = "; ".join(f"{name}: {missing[name]}" for name in sorted(missing)[:_REASONS])
     more = f"; and {len(missing) - _REASONS:,} more" if len(missing) > _REASONS else ""
-    return [f"{counted(len(missing), 'shard')} could not be read and counted nowhere ({reasons}{more})."]
+    are = "is" if len(missing) == 1 else "are"
+    return [f"{counted(len(missing), 'shard')} could not be read and {are} left out ({reasons}{more})."]
 
 
 def suspected_swap(predicted: Input, truth: Input) -> list[str]:

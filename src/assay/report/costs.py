@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _HEADER = ("agent", "trials passed", "cost", "1,000 turns", "a passed trial", "seconds a passed trial")
 _WITHOUT_MONEY = (0, 1, 5)
 COSTS_EXPLAINED = (
-    "Every turn that was played counts, also those of trials that did not pass: what a passed trial costs is all that "
-    "was spent over the trials that passed."
+    "Every turn that was played counts, also those of trials that did not pass: the cost of a passed trial "
+    "is everything that was spent, divided by the number of trials that passed."
 )
 
 
@@ -56,7 +56,7 @@ def cost_note(costs: Sequence[AgentCosts]) -> str:
     if of_users:
         priced = [one.user_cost for one in costs if one.user_cost is not None]
         spent = f", {money(sum(priced))}" if priced else ", whose price is not known"
-        notes.append(f"The model that plays the users took {of_users:,} tokens{spent}; they are no part of the above.")
+        notes.append(f"The model that plays the users took {of_users:,} tokens{spent}; they are not included above.")
     return " ".join(notes)
 
 

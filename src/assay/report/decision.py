@@ -45,15 +45,15 @@ def by_words(answer: PriorityAnswer, named: Named = str) -> str:
 def _tie_words(answer: PriorityAnswer) -> str:
     """How close those are that tie."""
     if not answer.apart or answer.apart <= TIE:
-        return "They have the same overall."
+        return "They have the same overall score."
     by = f"by at most {fixed(answer.apart, 3)}" if answer.apart >= _LEAST_SHOWN else "by less than 0.001"
-    return f"Their overalls differ {by}, and the choice of scenarios may explain it."
+    return f"Their overall scores differ {by}, and the choice of scenarios may explain it."
 
 
 def sure_words(answer: PriorityAnswer) -> str:
     """How sure a lead is."""
     if answer.low is None or answer.high is None:
-        return "One scenario says nothing about how sure that is."
+        return "One scenario cannot show how certain that is."
     ends = f"[{signed_fixed(answer.low)}, {signed_fixed(answer.high)}]"
     share = "" if answer.first_in is None else f"; first in {percent(answer.first_in)} of resamples"
     if not answer.once:
@@ -71,7 +71,7 @@ def given_up_words(answer: PriorityAnswer, named: Named = str) -> str:
     if answer.sureness not in ("sure", "once"):
         return ""
     if not answer.gives_up:
-        return "Nothing that was measured is given up."
+        return "No measured criterion is given up."
     return f"Given up: {'; '.join(_shortcoming(one, named) for one in answer.gives_up)}."
 
 
@@ -108,7 +108,7 @@ def basis_words(decision: Decision) -> str:
     """What the decision rests on."""
     return (
         f"From {counted(decision.scenarios, 'scenario')}, paired; {100 * decision.level:g} % intervals. The weights of "
-        "each priority are presets of the overall."
+        "each priority are presets of the overall score."
     )
 
 

@@ -132,7 +132,7 @@ def test_a_note_counts_messages_that_nobody_answered(tmp_path: Path, more: tuple
     assert done.stderr.splitlines() == [
         "note: 3 messages have no answer, 2 of them at the end of a conversation; each counts as an empty answer, "
         "which does not pass",
-        "note: 1 conversation has neither a message of a user nor an answer and counts nowhere",
+        "note: 1 conversation has neither a message of a user nor an answer and is left out",
     ]
     path = write(tmp_path / "m.jsonl", *records[2:4])
     told = assay_command("chat", "score", path, "--domain", "shop", "--no-store", *more).stderr

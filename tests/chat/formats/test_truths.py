@@ -99,7 +99,7 @@ def test_a_bad_truth_can_be_left_out_as_what_cannot_be_read(tmp_path: Path) -> N
     path.write_text("\n".join([messages(GOOD), messages({"prize": 5}), messages(GOOD)]), "utf-8")
     done = assay_command("chat", "score", path, "--domain", "shop", "--no-store", "--allow-missing", "--json", "-")
     assert len(json.loads(done.stdout)["answers"]) == 2
-    assert "note: 1 transcripts could not be read and count nowhere" in done.stderr
+    assert "note: 1 transcripts could not be read and are left out" in done.stderr
 
 
 @pytest.mark.parametrize("lines", [1, 3])

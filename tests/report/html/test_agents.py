@@ -258,10 +258,11 @@ def test_an_agent_without_scores_is_named_and_the_others_keep_their_overall() ->
     some = scored(answer("adk", "one"), answer("lang", "one", score=0.5), *late)
     text = render(some).split("<h2>Overall</h2>")[1].split("<h2>")[0]
     assert "<bdi>adk</bdi> comes first with" in text
-    assert "not in the overall: <bdi>late</bdi> (<bdi>not installed: &lt;late&gt;</bdi>)." in text
+    left_out = "<bdi>late</bdi> (<bdi>not installed: &lt;late&gt;</bdi>)."
+    assert f"Not in the overall score, because no turn was scored: {left_out}" in text
     assert text.count("<tr data-agent=") == 2
     lines = "\n".join(printed(some))
-    assert "Not in the overall, no turn was scored: late, not installed: <late>" in lines
+    assert "Not in the overall score, no turn was scored: late, not installed: <late>" in lines
     assert "adk is" in lines
     nobody = scored(*late)
     assert "<bdi>not installed: &lt;late&gt;</bdi>" in render(nobody).split("<h2>Nothing was played</h2>")[1]

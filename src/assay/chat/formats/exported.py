@@ -66,7 +66,7 @@ def _without_content(spans: Sequence[Span], where: str) -> SourceError:
         return SourceError(
             f"none of {len(spans)} spans is a call of a model or of an agent",
             where=where,
-            hint="Known are the GenAI conventions of OpenTelemetry, OpenInference, Traceloop, ADK and Pydantic AI",
+            hint="assay reads the GenAI conventions of OpenTelemetry, OpenInference, Traceloop, ADK and Pydantic AI",
         )
     what = f"{calls} calls of a model" if calls else f"{agents} calls of an agent"
     texts = "answers" if any(_texts(span, INPUT, "user") for span in spans) else "messages"

@@ -39,9 +39,9 @@ class Unanswered:
             verb, each = ("has", "it") if self.messages == 1 else ("have", "each")
             yield f"{self._which(verb)}; {each} counts as an empty answer, which does not pass"
         if self.without_turns:
-            has, counts = ("has", "counts") if self.without_turns == 1 else ("have", "count")
+            has, are = ("has", "is") if self.without_turns == 1 else ("have", "are")
             which = counted(self.without_turns, "conversation")
-            yield f"{which} {has} neither a message of a user nor an answer and {counts} nowhere"
+            yield f"{which} {has} neither a message of a user nor an answer and {are} left out"
 
     def _which(self, verb: str) -> str:
         messages, end = counted(self.messages, "message"), "at the end of a conversation"

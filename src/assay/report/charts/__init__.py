@@ -120,7 +120,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "Comparable predictions",
                 "Each point is the share of predictions that decode and have the kind of the truth, with its interval; "
-                "further right is better, and what is not comparable enters none of the errors below.",
+                "further right is better, and predictions that are not comparable enter none of the errors below.",
                 "no events",
                 comparability,
             ),
@@ -133,8 +133,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             ),
             Chart(
                 "Signed errors",
-                "A point left or right of the line at zero is a bias, and an interval that crosses the line does not "
-                "rule out that there is none.",
+                "A point left or right of the line at zero is a bias, and if its interval crosses the line, there "
+                "may be none.",
                 "no comparable events",
                 signed_errors,
             ),
@@ -203,8 +203,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             ),
             Chart(
                 "Differences from the baseline",
-                "A point right of the line is better than the baseline, left of it worse; an interval that crosses "
-                "the line does not rule out that there is no difference.",
+                "A point right of the line is better than the baseline, left of it worse; if its interval "
+                "crosses the line, there may be no difference.",
                 "no metric has an interval on both sides",
                 differences,
             ),

@@ -64,7 +64,7 @@ def content(scores: Scores, *, shown: Markup | None = None) -> Content:
 
 
 def _answers(scores: Scores, parts: Parts) -> Markup:
-    highlighted = "Words that moved a score are highlighted; the number beside them is the line of evidence below."
+    highlighted = "Words that changed a score are highlighted; the number beside them is the line of evidence below."
     more = scores.answer_count - len(scores.answers)
     note = element("p", f"{more:,} further answers are left out here; the JSON has them.", class_="note")
     folded = len(scores.answers) - MOST_ANSWERS

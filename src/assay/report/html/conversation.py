@@ -129,7 +129,7 @@ def question(answer: Answer) -> Markup:
 
 
 def response(answer: Answer, *, anchor: str = "") -> Markup:
-    """What the assistant answered, with the words that moved a score highlighted; or why there is no answer.
+    """What the assistant answered, with the words that changed a score highlighted; or why there is no answer.
 
     With an `anchor`, that of its `evidence`, each number leads to its line there.
     """

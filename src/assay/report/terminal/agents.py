@@ -146,7 +146,7 @@ def _lead(scores: Scores, suite: str) -> RenderableType:
 
 def _overall(found: Overall, failed: Mapping[str, int], width: int) -> RenderableType:
     if not found.standing.winners:
-        nothing = Text("Nothing was measured for every agent, so there is no overall.")
+        nothing = Text("Nothing was measured for every agent, so there is no overall score.")
         return Group(nothing, *_without(found))
     shown = plain_table("")
     shown.add_column("")
@@ -170,7 +170,7 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
 def _without(found: Overall) -> Iterator[Text]:
     """Which agents are not in the overall, and why."""
     for agent, why in found.means.without.items():
-        yield _text(f"Not in the overall, no turn was scored: {_short(agent)}, {shorten(why, 160)}", "yellow")
+        yield _text(f"Not in the overall score, no turn was scored: {_short(agent)}, {shorten(why, 160)}", "yellow")
 
 
 def _standing_words(found: Overall) -> Iterator[Text]:
@@ -378,7 +378,7 @@ def _experience(
         shown = beside("", agents, some, width, cell=11, rows=list(names))
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
-        yield Group(_title("Developer experience · measured; in brackets what was once assumed"), shown)
+        yield Group(_title("Developer experience · measured; claimed values in brackets"), shown)
     reasons = [(agent, part, why) for agent, one in known.items() for part, why in one.absent.items()]
     if reasons:
         lines = (_text(f"  {_short(agent)}, {part}: {shorten(why, 160)}", "dim") for agent, part, why in reasons)

@@ -167,7 +167,7 @@ def _changes(comparisons: Sequence[Comparison], references: Sequence[str], by: s
         class_="filters",
     )
     explained = (
-        "A change is beyond the repetitions' noise if no repetition of one side reaches the range of the other's."
+        "A change is beyond the repetitions' noise if the ranges of the two sides' repetitions do not overlap."
         if any(_is_repeated(side, chosen) for one in comparisons for side in (one.baseline, one.candidate))
         else "With one repetition, a change cannot be distinguished from noise: play each scenario several times."
     )

@@ -44,7 +44,7 @@ _KEYS = (
     ("E, Q", "next and previous error, of the chosen key if there is one"),
     ("1 – 8", "the worst moments"),
     (", and .", "shift the prediction by 5 ms"),
-    ("B", "take the figures of what is shown now; Esc gives the choice up"),
+    ("B", "show the figures of the part in view; Esc clears the selection"),
     ("↑ and ↓", "keys further up and down"),
     ("/", "find a key"),
     ("Space", "play and pause"),
@@ -270,7 +270,7 @@ def _tools(known: dict[str, Any], shift_us: int) -> Markup:
     finding = element(
         "div",
         element("input", type="search", data_timeline="find", placeholder="find a key  /", aria_label="Find a key"),
-        button("Select", "brush", "B", "Take the figures of what is shown now"),
+        button("Select", "brush", "B", "Show the figures of the part in view"),
         button("?", "help", "?", "Help"),
         class_="tl-group",
     )
@@ -321,7 +321,7 @@ def _canvas(name: str, frames: EpisodeFrames | None) -> Markup:
         data_timeline="main",
         tabindex=0,
         role="application",
-        aria_label=f"Timeline of {name or 'the recording'}. Question mark tells the keys; tables below say the same.",
+        aria_label=f"Timeline of {name or 'the recording'}. Press ? for its keys; the tables below say the same.",
     )
     status = element("p", role="status", data_timeline="status", class_="tl-status")
     stage = element("div", overview, main, status, class_="tl-stage")

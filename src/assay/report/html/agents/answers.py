@@ -45,7 +45,7 @@ def answers_section(scores: Scores, rows: Sequence[MatrixRow], parts: Parts) -> 
         if (agent, row.scenario) in trials
     }
     explained = (
-        "Words that moved a score are highlighted; the number beside them is the line of evidence below. "
+        "Words that changed a score are highlighted; the number beside them is the line of evidence below. "
         "Scenarios in which agents differ come first."
     )
     if left:

@@ -18,7 +18,7 @@ def baselines_section(found: SkillOverBaselines | None) -> Markup:
     explained = element(
         "p",
         *("Two agents without any skill had the same scenarios: ", element("b", "stock"), " always gives one text, "),
-        *("written to please the rules, and ", element("b", "echo"), " repeats the question. Skill is how much "),
+        *("written to satisfy the rules, and ", element("b", "echo"), " repeats the question. Skill is how much "),
         "of the way from the better of them to perfection an agent covers: 0 is no better, 1 passes every trial.",
     )
     rows: list[list[str]] = [

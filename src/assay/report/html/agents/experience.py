@@ -25,11 +25,11 @@ def experience_section(experience: Mapping[str, MeasuredExperience], agents: Seq
     measured = [(agent, experience.get(agent)) for agent in agents]
     if not any(one for _, one in measured):
         return EMPTY
-    method = "_Measured from each assistant's own source, its installation, and what an injected fault prints and logs."
+    method = "Measured from each assistant's own source, its installation, and what an injected fault prints and logs."
     if any(one is not None and one.claimed for _, one in measured):
         method += (
-            " Claimed is what the first version of these metrics assumed about two frameworks; ≠ marks claims that the "
-            "measurement does not confirm."
+            " Claimed values are those that the first version of these metrics assumed about two frameworks; ≠ marks "
+            "claims that the measurement does not confirm."
         )
     figures = _figures(measured)
     return join(

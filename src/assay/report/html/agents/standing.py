@@ -33,12 +33,12 @@ _OUTCOME = (
 def overall_section(found: Overall, scores: Scores) -> Markup:
     """The section."""
     if not found.means.criteria:
-        nothing = "Nothing was measured for every agent, so there is no overall."
+        nothing = "Nothing was measured for every agent, so there is no overall score."
         return element("p", nothing, _without(found.means))
     failed = failed_trials(scores)
     explained = element(
         "p",
-        "The overall is the weighted mean of every metric that was measured for all agents, and of the share of "
+        "The overall score is the weighted mean of every metric that was measured for all agents, and of the share of "
         f"trials that pass. {_OUTCOME}",
         _left_out(found.means),
         _without(found.means),
@@ -142,7 +142,7 @@ def _without(means: CriterionMeans) -> Markup:
     if not means.without:
         return EMPTY
     items = (isolated(agent) + " (" + isolated(shorten(why)) + ")" for agent, why in means.without.items())
-    return " Without a scored turn and not in the overall: " + join(items, "; ") + "."
+    return " Not in the overall score, because no turn was scored: " + join(items, "; ") + "."
 
 
 def _failed(failed: Mapping[str, int]) -> Markup:
@@ -242,8 +242,9 @@ def _weights(found: Overall) -> Markup:
     reset = element("button", "reset", type="button", data_reset=True, disabled=True)
     groups = (_group(found, group, at) for at, group in enumerate(found.means.groups))
     explained = (
-        "Change a weight and the overall changes with it. The bar below it and the text beside it show the weights at "
-        "which the same agent stays first if the others stay as set. A group's weight multiplies the weights in it."
+        "Change a weight and the overall score changes with it. The bar below it and the text beside it show the "
+        "weights at which the same agent stays first if the others stay as set. A group's weight multiplies the "
+        "weights in it."
     )
     without_script = "Changing the weights needs JavaScript; the results shown are for these."
     return join(
