@@ -197,6 +197,16 @@ def test_typer_refuses_what_it_can_see_itself() -> None:
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
+def test_help_groups_options_by_their_purpose() -> None:
+    shown = run("chat", "run", "--help").stdout
+    headings = re.findall(r"^(\S.*):$", shown, re.M)
+    assert headings == ["What to run", "Model and weather", "Pace", "Gate", "Output", "Storing", "Engine", "Options"]
+    of_output = shown[shown.index("\nOutput:") : shown.index("\nStoring:")]
+    assert re.findall(r"^  (--\w+)", of_output, re.M) == ["--json", "--html", "--junit", "--markdown"]
+    assert shown.rstrip().endswith("-h, --help  Show this message and exit.")
+    assert re.findall(r"^(\S.*):$", run("runs", "list", "--help").stdout, re.M) == ["Options", "Storing"]
+
+
 def test_help_and_version() -> None:
     runner = CliRunner()
     assert runner.invoke(app, ["--version"]).stdout.strip() == f"assay {__version__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import tomllib
 from collections.abc import Iterator
@@ -151,6 +152,15 @@ x = 1
 assert x == 1
 ```
 """
+
+
+@pytest.mark.slow
+def test_the_generated_reference_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    assert len(made) == 5
+    reference = ROOT / "docs" / "reference"
+    stale = [name for name, text in made.items() if (reference / name).read_text(encoding="utf-8") != text]
+    assert stale == [], "run: python docs/generate.py"
 
 
 def test_blocks_are_found() -> None:

@@ -21,6 +21,7 @@ import typer
 
 from assay import __version__
 from assay.cli import chat, compare, completion, decide, demo, doctor, events, import_logs, init, mcp, runs, serve
+from assay.cli._help import group_options
 from assay.cli._process import ended_at_once, ended_cleanly, open_closed_streams
 from assay.errors import AssayError
 from assay.extras import explained
@@ -48,6 +49,7 @@ app.command("init")(init.init)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
 app.command("completion")(completion.completion)
+group_options(app)
 
 
 _COLLECT_AFTER = 20_000  # objects

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from assay.errors import UsageError
 from assay.outputs import refuse_inputs, write_bytes
@@ -22,6 +24,19 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from assay.chat.running.sinks import Progress
+
+OUTPUT = "Output"
+"""The heading of these options in the help of a command."""
+JsonOut = Annotated[
+    str | None,
+    typer.Option(
+        "--json", metavar="OUT", help="Write everything as JSON; - for standard output.", rich_help_panel=OUTPUT
+    ),
+]
+HtmlReport = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="OUT", help="Write a report that opens offline.", rich_help_panel=OUTPUT),
+]
 
 _INDENT = 2
 _SECONDS_BETWEEN_LINES = 5.0

@@ -11,7 +11,7 @@ import typer
 from assay.cli import chat_lists, chat_load, chat_run
 from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine
 from assay.cli._gate import GATE, Require, announce_failures, parsed_gate
-from assay.cli._output import announce_run, check_outputs, note, write_file, write_json
+from assay.cli._output import OUTPUT, JsonOut, announce_run, check_outputs, note, write_file, write_json
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
@@ -20,10 +20,15 @@ from assay.shown import shown_console
 if TYPE_CHECKING:
     from assay.chat.judge import Judge
 
+_JUDGE = "Judge"
+JudgeModel = Annotated[str | None, typer.Option(help="The model that judges.", rich_help_panel=_JUDGE)]
 JudgeCache = Annotated[
     Path | None,
     typer.Option(
-        "--judge-cache", metavar="FILE", help="Cache the judge's replies here, so that nothing is asked twice."
+        "--judge-cache",
+        metavar="FILE",
+        help="Cache the judge's replies here, so that nothing is asked twice.",
+        rich_help_panel=_JUDGE,
     ),
 ]
 _JUDGED_AT_ONCE = 4
@@ -53,17 +58,27 @@ def score(
         ),
     ] = None,
     metrics: Annotated[str | None, typer.Option(help="Names of metrics, separated by commas; all by default.")] = None,
-    json_out: Annotated[
-        str | None, typer.Option("--json", metavar="OUT", help="Write everything as JSON; - for standard output.")
-    ] = None,
+    json_out: JsonOut = None,
     html_out: Annotated[
-        Path | None, typer.Option("--html", metavar="OUT", help="Write a page with each answer and its evidence.")
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT", help="Write a page with each answer and its evidence.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="OUT", help="Write JUnit XML: a test for each scenario and agent.")
+        Path | None,
+        typer.Option(
+            "--junit",
+            metavar="OUT",
+            help="Write JUnit XML: a test for each scenario and agent.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="OUT", help="Write a summary with the checks that failed.")
+        Path | None,
+        typer.Option(
+            "--markdown", metavar="OUT", help="Write a summary with the checks that failed.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     fail_on: Annotated[
         list[str] | None,
@@ -74,10 +89,13 @@ def score(
         float, typer.Option(min=0, help="Read files of up to this size that are not one transcript per line.")
     ] = 32.0,
     judge_url: Annotated[
-        str | None, typer.Option(help="Add a model's judgement: address of an OpenAI-compatible endpoint.")
+        str | None,
+        typer.Option(help="Add a model's judgement: address of an OpenAI-compatible endpoint.", rich_help_panel=_JUDGE),
     ] = None,
-    judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
-    judge_samples: Annotated[int, typer.Option(min=1, help="Number of judgements of each answer.")] = 3,
+    judge_model: JudgeModel = None,
+    judge_samples: Annotated[
+        int, typer.Option(min=1, help="Number of judgements of each answer.", rich_help_panel=_JUDGE)
+    ] = 3,
     judge_cache: JudgeCache = None,
     workers: Annotated[
         int | None,
@@ -186,13 +204,15 @@ def calibrate(
         ),
     ],
     judge_url: Annotated[
-        str | None, typer.Option(help="Let a model compare the labelled pairs, in both orders: address of an endpoint.")
+        str | None,
+        typer.Option(
+            help="Let a model compare the labelled pairs, in both orders: address of an endpoint.",
+            rich_help_panel=_JUDGE,
+        ),
     ] = None,
-    judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
+    judge_model: JudgeModel = None,
     judge_cache: JudgeCache = None,
-    json_out: Annotated[
-        str | None, typer.Option("--json", metavar="OUT", help="Write everything as JSON; - for standard output.")
-    ] = None,
+    json_out: JsonOut = None,
     store: StoreAddress = None,
 ) -> None:
     """Show how far judge and metrics agree with human labels: kappa, confusion, bias, corrected scores."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli._output import announce, announce_run, check_outputs, write_file, write_json
+from assay.cli._output import OUTPUT, JsonOut, announce, announce_run, check_outputs, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
 from assay.extras import check_extras
@@ -20,8 +20,6 @@ from assay.shown import clear_line
 if TYPE_CHECKING:
     from assay.chat.load.driver import LoadProgress
     from assay.runs.load_tests import LoadResult
-
-_OUTPUT = "Output"
 
 
 def load(
@@ -54,15 +52,10 @@ def load(
             help='Exit with 1 unless it holds, for every agent: "p95_ms@50<800", "breaches==0". Can be repeated.',
         ),
     ] = None,
-    json_out: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="OUT", help="Everything as JSON; - for standard output.", rich_help_panel=_OUTPUT
-        ),
-    ] = None,
+    json_out: JsonOut = None,
     html_out: Annotated[
         Path | None,
-        typer.Option("--html", metavar="OUT", help="A page with charts and tables.", rich_help_panel=_OUTPUT),
+        typer.Option("--html", metavar="OUT", help="Write a page with charts and tables.", rich_help_panel=OUTPUT),
     ] = None,
     name: RunName = "",
     tag: Tags = None,

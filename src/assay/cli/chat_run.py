@@ -14,6 +14,8 @@ from assay.cli._ahead import import_tables, store_ahead
 from assay.cli._engines import ClusterAddress, RunEngine, opened_cluster
 from assay.cli._gate import GATE, Require, announce_failures, parsed_gate
 from assay.cli._output import (
+    OUTPUT,
+    JsonOut,
     announce,
     announce_run,
     check_outputs,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from assay.runs.results import ExperimentResult
     from assay.runs.starting import StoreChoice
 
-_WHAT, _WHERE, _PACE, _OUTPUT = "What to run", "Model and weather", "Pace", "Output"
+_WHAT, _WHERE, _PACE = "What to run", "Model and weather", "Pace"
 _INTERRUPTED = 130
 # Turns that were skipped because an earlier turn failed; only that failure is reported.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
@@ -180,26 +182,26 @@ def run(
         ),
     ] = None,
     require: Require = None,
-    json_out: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="OUT", help="Everything as JSON; - for standard output.", rich_help_panel=_OUTPUT
-        ),
-    ] = None,
+    json_out: JsonOut = None,
     html_out: Annotated[
         Path | None,
-        typer.Option("--html", metavar="OUT", help="A page with the agents side by side.", rich_help_panel=_OUTPUT),
+        typer.Option(
+            "--html", metavar="OUT", help="Write a page with the agents side by side.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     junit: Annotated[
         Path | None,
         typer.Option(
-            "--junit", metavar="OUT", help="JUnit XML: a test for each scenario and agent.", rich_help_panel=_OUTPUT
+            "--junit",
+            metavar="OUT",
+            help="Write JUnit XML: a test for each scenario and agent.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     markdown: Annotated[
         Path | None,
         typer.Option(
-            "--markdown", metavar="OUT", help="A summary with the checks that failed.", rich_help_panel=_OUTPUT
+            "--markdown", metavar="OUT", help="Write a summary with the checks that failed.", rich_help_panel=OUTPUT
         ),
     ] = None,
     name: RunName = "",

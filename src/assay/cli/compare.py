@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import __version__
-from assay.cli._output import announce, check_outputs, note, write_file, write_json, write_text
+from assay.cli._output import (
+    OUTPUT,
+    HtmlReport,
+    JsonOut,
+    announce,
+    check_outputs,
+    note,
+    write_file,
+    write_json,
+    write_text,
+)
+from assay.cli.runs import StoreAddress
 from assay.errors import UsageError
 from assay.shown import shown_console
 
@@ -16,7 +27,6 @@ if TYPE_CHECKING:
     from assay.compare import Margin
 
 _GATE = "Gate"
-_OUTPUT = "Output"
 _FILES = "Log files"
 
 
@@ -57,16 +67,12 @@ def compare(
         list[str] | None,
         typer.Option(help='Exit 1 unless it holds: "accuracy>=0.9", "accuracy.low>=0.8".', rich_help_panel=_GATE),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the gate as JUnit XML.", rich_help_panel=_OUTPUT)] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write the gate as JUnit XML.", rich_help_panel=OUTPUT)] = None,
     markdown: Annotated[
-        Path | None, typer.Option(help="Write a summary for a pull request.", rich_help_panel=_OUTPUT)
+        Path | None, typer.Option(help="Write a summary for a pull request.", rich_help_panel=OUTPUT)
     ] = None,
-    json: Annotated[
-        str | None, typer.Option(help="Write everything as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
-    ] = None,
+    json: JsonOut = None,
+    html: HtmlReport = None,
     lower_is_better: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +88,7 @@ def compare(
             "--higher-is-better", metavar="NAME", help="A score that is better when higher.", rich_help_panel=_FILES
         ),
     ] = None,
-    store: Annotated[str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")] = None,
+    store: StoreAddress = None,
 ) -> None:
     """Compare runs with a baseline: what is better, worse, the same, or inconclusive.
 

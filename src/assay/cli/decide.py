@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli._output import check_outputs
+from assay.cli._output import OUTPUT, JsonOut, check_outputs
 from assay.cli.runs import StoreAddress
 
 
@@ -17,13 +17,20 @@ def decide(
         typer.Argument(metavar="RUN…", help="Runs of the same agents: of suites, and load tests; id, name, @last."),
     ],
     html_out: Annotated[
-        Path | None, typer.Option("--html", metavar="OUT", help="A page that opens with the recommendation.")
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT", help="Write a page that opens with the recommendation.", rich_help_panel=OUTPUT
+        ),
     ] = None,
-    json_out: Annotated[
-        str | None, typer.Option("--json", metavar="OUT", help="Everything as JSON; - for standard output.")
-    ] = None,
+    json_out: JsonOut = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="OUT", help="A summary that opens with the recommendation.")
+        Path | None,
+        typer.Option(
+            "--markdown",
+            metavar="OUT",
+            help="Write a summary that opens with the recommendation.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     store: StoreAddress = None,
 ) -> None:

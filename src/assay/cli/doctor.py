@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli._output import write_json
+from assay.cli._output import JsonOut, write_json
 from assay.shown import shown_console
 
 _MARKS = {"ok": ("✓", "green"), "absent": ("–", "yellow"), "broken": ("✗", "bold red")}
@@ -17,7 +17,7 @@ def doctor(
         list[str] | None, typer.Option(help="An OpenAI-compatible endpoint to try; can be repeated.")
     ] = None,
     store: Annotated[str | None, typer.Option(help="The store to try, a file or a postgresql:// address.")] = None,
-    json: Annotated[str | None, typer.Option(help="Write everything as JSON to this file, or '-'.")] = None,
+    json: JsonOut = None,
 ) -> None:
     """Check what is installed and works: extras, compiled code, the store, a browser, endpoints.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine, opened_sharding
 from assay.cli._output import (
+    OUTPUT,
+    HtmlReport,
+    JsonOut,
     ShardLines,
     announce_run,
     byte_progress,
@@ -28,7 +30,6 @@ app = typer.Typer(help="Score and read streams of desktop events.", no_args_is_h
 
 _READING = "Reading"
 _SCORING = "Scoring"
-_OUTPUT = "Output"
 
 Encoding = Annotated[
     str, typer.Option(help="hierarchical, hierarchical-time-first, factorized or json.", rich_help_panel=_READING)
@@ -129,17 +130,10 @@ def evaluate(
     allow_missing: AllowMissing = False,
     threads: Annotated[int | None, typer.Option(help="By default one for each core.", rich_help_panel=_SCORING)] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Show every figure in the table.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--full", help="Show every figure in the table.", rich_help_panel=OUTPUT)
     ] = False,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            help="Write everything as JSON to this file, or to standard output with '-'.", rich_help_panel=_OUTPUT
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
-    ] = None,
+    json: JsonOut = None,
+    html: HtmlReport = None,
     name: RunName = "",
     tag: Tags = None,
     store: StoreAddress = None,
@@ -215,12 +209,10 @@ def decode(
     image_token: ImageToken = None,
     events: Annotated[
         int,
-        typer.Option(
-            "--events", "-n", help="Also print the first N events, a JSON line each.", rich_help_panel=_OUTPUT
-        ),
+        typer.Option("--events", "-n", help="Also print the first N events, a JSON line each.", rich_help_panel=OUTPUT),
     ] = 0,
     json: Annotated[
-        str | None, typer.Option(help="Write what was found as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)
+        str | None, typer.Option(help="Write what was found as JSON to this file, or '-'.", rich_help_panel=OUTPUT)
     ] = None,
 ) -> None:
     """Show what assay reads in FILE: events by kind, invalid events by reason, episodes, time range."""

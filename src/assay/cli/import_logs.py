@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from assay.cli._output import announce_run, check_outputs, note, write_file, write_json
+from assay.cli._output import HtmlReport, JsonOut, announce_run, check_outputs, note, write_file, write_json
+from assay.cli.runs import RunName, StoreAddress, Tags
 
 _TABLES = "Tables"
-_OUTPUT = "Output"
 
 
 def import_logs(
@@ -19,8 +19,6 @@ def import_logs(
         str,
         typer.Option(help="adk, deepeval, inspect, lm_eval, promptfoo, pydantic_evals, table, or a plug-in's name."),
     ] = "auto",
-    name: Annotated[str, typer.Option(help="A name for the run.")] = "",
-    tag: Annotated[list[str] | None, typer.Option(help="A tag for the run; can be repeated.")] = None,
     agent: Annotated[str, typer.Option(help="Agent's name, if the log has none; by default the file's name.")] = "",
     lower_is_better: Annotated[
         list[str] | None,
@@ -42,13 +40,11 @@ def import_logs(
         list[str] | None,
         typer.Option(help="A column with scores; can be repeated. By default all numbers.", rich_help_panel=_TABLES),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option(help="Write everything as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
-    ] = None,
-    store: Annotated[str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")] = None,
+    json: JsonOut = None,
+    html: HtmlReport = None,
+    name: RunName = "",
+    tag: Tags = None,
+    store: StoreAddress = None,
 ) -> None:
     """Store logs of other evaluation tools as a run: compare it, gate on it, and look at it like any other.
 
