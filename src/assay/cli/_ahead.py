@@ -1,4 +1,4 @@
-"""What a command starts before it needs it, so that it does not wait for it then."""
+"""Starts what a command will need before it needs it, so that it does not have to wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question for many requests: those that come while a server is being asked share the question after it."""
+"""Shares one query among many requests: those that arrive while a query is running share the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what an answer tells holds: points for telling, advising and repeating need something true behind them.
+"""Whether the claims of an answer hold: without that, giving data, advising and repeating earn no points.
 
 Without a ground truth nothing is known against an answer, and every rule keeps its points.
 """

@@ -1,6 +1,6 @@
 """Numbers without a unit that may count things: 'five Oak Stools', 'just one'.
 
-What a text counts is the business of those who know what it is about; here is only said where such numbers are.
+Finds such numbers only; what they count is decided by `scoring/context/counts.py`, which knows the subject.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a text names and does not hold up: former prices ("down from €80"), and what it corrects, rejects or disowns.
+"""What a text names but does not claim: former prices ("down from €80"), and what it corrects, rejects or takes back.
 
 Knows figures, states and sentences; which words mark them is the data of the language (`correction`, `reported`,
 `rejected`) and the domain (`former`, `aside`).

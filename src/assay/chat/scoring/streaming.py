@@ -1,8 +1,8 @@
 """Scores a file of transcripts line by line, by any engine, in memory that hardly grows with the file.
 
 Workers get lines and give scores; the parent adds them up in the order of the file, so that the result does not depend
-on the number of workers, nor on the engine. Of the answers themselves only the first are kept; whoever wants all takes
-them as they come.
+on the number of workers, nor on the engine. Of the answers themselves only the first are kept; callers that
+need all of them receive each as it is scored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`ScoreTable`: the scores of many answers in a few bytes each, enough for every mean, interval, trial and tally.
 
-It keeps no text, so that a million answers fit in memory; how answers are scored is not its business.
+It keeps no text, so that a million answers fit in memory. It does not know how answers are scored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The moment at which a user hangs up, as it is recognised in the agent's process.
 
 The conversation attaches a `HangUp` for the length of a turn; the clients of model and tools tell it how far the turn
-has come. Both embedded servers hold what they send at that moment, so that nothing depends on how fast anyone is.
+has come. Both embedded servers hold what they send at that moment, so that nothing depends on timing.
 """
 
 from __future__ import annotations

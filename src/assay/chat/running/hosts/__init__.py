@@ -1,1 +1,1 @@
-"""Where an agent runs: in a worker process, in this process, on a node of a cluster; or a baseline, nowhere."""
+"""Where an agent runs: in a worker process, in this process, or on a node of a cluster. Baselines need no place."""

@@ -1,4 +1,4 @@
-"""What an answer says that there is none of: 'sold without a warranty' claims a warranty of no days.
+"""Statements that there is none of something: 'sold without a warranty' claims a warranty of 0 days.
 
 Knows the lists `none` and `asks_any` of a domain, and which facts the ground truth has; knows none of their values.
 """

@@ -1,1 +1,1 @@
-"""What came of turns under strain: a model that misbehaves, a user who interrupts, a conversation that grows long."""
+"""Outcomes of difficult turns: the model misbehaves, the user interrupts, or the conversation grows long."""

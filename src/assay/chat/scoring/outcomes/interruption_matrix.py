@@ -1,4 +1,4 @@
-"""The matrix of scenarios and agents in which the user hangs up or has to approve a tool: what came of it.
+"""The matrix of agents and scenarios in which the user hangs up or has to approve a tool, with the outcome of each.
 
 Counted from scored answers; every medium of a report uses it.
 """

@@ -1,4 +1,4 @@
-"""Turns in which the user hangs up or has to approve a tool: what was seen of them.
+"""Turns in which the user hangs up or has to approve a tool: what agents and servers did then.
 
 Pure functions of what agents, servers and stored preferences show. Knows neither servers nor agents.
 """

@@ -1,4 +1,4 @@
-"""The matrix of quirks and agents: what came of each misbehaviour, worst first, and the sums for each agent.
+"""The matrix of quirks and agents: the outcome of each, the worst first, and totals for each agent.
 
 Counted from scored answers; every medium of a report uses it.
 """

@@ -1,4 +1,4 @@
-"""What came of a turn in which the model, its endpoint or a tool misbehaved: one outcome, and what the framework did.
+"""The outcome of a turn in which the model, its endpoint or a tool misbehaved, and what the framework did about it.
 
 Pure functions of what the user got, what is true, and what was seen on the wire. Knows neither servers nor agents.
 """
