@@ -68,10 +68,11 @@ def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:
 
 def _unlisted(context: ScoringContext, truths: list[str]) -> list[tuple[str, ...]]:
     """The words of the truths that name no state of the domain; kept with the question."""
-    memory, key = context.question.memory, ("unlisted", *truths)
-    known: list[tuple[str, ...]] | None = memory.get(key)
+    key = ("unlisted", *truths)
+    known = context.question.kept(key, list)
     if known is None:
-        known = memory[key] = [own for words in truths if (own := words_of(words)) and not states_in(context, words)]
+        unlisted = [own for words in truths if (own := words_of(words)) and not states_in(context, words)]
+        known = context.question.keep(key, unlisted)
     return known
 
 

@@ -19,12 +19,10 @@ from assay.chat.domains import Truth
 from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
-from assay.chat.reading.text import Reader
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.claims import FigureClaim
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 from assay.chat.scoring.context.places import is_one_of
-from assay.chat.scoring.context.question import Question
 from assay.chat.transcript import ToolCall
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
@@ -72,15 +70,15 @@ class _Supporting(NamedTuple):
 class Sources:
     """The numbers in the tool results and the ground truth of an answer, by place and day."""
 
-    def __init__(self, question: Question, reader: Reader, calls: Sequence[ToolCall]) -> None:
-        """`reader` is that of the answer's language; the question may be any about the same ground truth."""
-        self._calendar = question.calendar
-        self._uses_places = question.domain.uses_places
-        self._reader = reader
-        self._kinds = reader.lexicon.kinds
-        self._fields = question.domain.fields
+    def __init__(self, context: ScoringContext, calls: Sequence[ToolCall]) -> None:
+        """The context may be any of the same ground truth with an answer in the same language."""
+        self._calendar = context.calendar
+        self._uses_places = context.domain.uses_places
+        self._reader = context.reader
+        self._kinds = context.kinds
+        self._fields = context.domain.fields
         self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
-        self._read_all(calls, question.truth)
+        self._read_all(calls, context.truth)
         self._known: dict[tuple[tuple[str, ...], str | None, bool, bool, str], _Supporting] = {}
         self._has_days = any(day is not None for _, day in self._numbers)
         self._has_present = any(day is None for _, day in self._numbers)
@@ -90,11 +88,11 @@ class Sources:
         """The sources of an answer; if no tool gave a result, those of its truth, which all answers about it share."""
         calls = [call for call in context.tool_calls or () if call.error is None]
         if calls:
-            return cls(context.question, context.reader, calls)
+            return cls(context, calls)
         memory, key = context.truth.memory, ("sources", context.reader)
         known = memory.get(key)
         if not isinstance(known, Sources):
-            known = memory[key] = cls(context.question, context.reader, ())
+            known = memory[key] = cls(context, ())
         return known
 
     def _read_all(self, calls: Sequence[ToolCall], truth: Truth) -> None:

@@ -35,10 +35,10 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     role, day = INSTEAD.get(claim.said.role, claim.said.role), claim.day
     if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
         return []
-    memory = context.question.memory
+    memory = context.truth.memory
     key = "facts", claim.what, role, day
-    found: list[Fact] | None = memory.get(key)
-    if found is None:
+    found = memory.get(key)
+    if not isinstance(found, list):
         found = memory[key] = _facts_of(context, claim.what, role, day)
     return found or (_facts_asked(context, claim) if role == "actual" and not context.domain.by_day else found)
 
@@ -140,11 +140,12 @@ def is_of_asked_time(context: ScoringContext, claim: FigureClaim) -> bool:
 
 def true_states(context: ScoringContext) -> list[str]:
     """The states, in the truth's words, at the time asked about."""
-    every = _asks_for_any_forecast(context)
-    known: list[str] | None = context.question.memory.get(("true states", every))
-    if known is None:
-        known = list(context.truth.states.values()) if every else _states_at(context, context.question.days)
-        context.question.memory["true states", every] = known
+    if _asks_for_any_forecast(context):
+        return list(context.truth.states.values())
+    memory, key = context.truth.memory, ("true states", *context.question.days)
+    known = memory.get(key)
+    if not isinstance(known, list):
+        known = memory[key] = _states_at(context, context.question.days)
     return known
 
 
@@ -184,10 +185,7 @@ class StateSets:
 def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
     """The states that agree with, and those that contradict, what the truth says in words."""
     key = "compared states", tuple(truths)
-    found: StateSets | None = context.question.memory.get(key)
-    if found is None:
-        found = context.question.memory[key] = _compare(context, truths)
-    return found
+    return context.question.kept(key, StateSets) or context.question.keep(key, _compare(context, truths))
 
 
 def _compare(context: ScoringContext, truths: list[str]) -> StateSets:
