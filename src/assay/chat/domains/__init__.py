@@ -233,8 +233,9 @@ def read_mapping(value: object, field_name: str) -> Mapping[str, Any]:
 def first_value(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
     """The first of `names` that `table` has a value for, and the value."""
     for name in names:
-        if table.get(name) is not None:
-            return name, table[name]
+        value = table.get(name)
+        if value is not None:
+            return name, value
     return names[0], None
 
 

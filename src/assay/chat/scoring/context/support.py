@@ -7,6 +7,7 @@ beside it and from the call's arguments; if they are known, they have to be thos
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from bisect import bisect_left
@@ -19,6 +20,7 @@ from assay.chat.domains import Truth
 from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.text import Reader
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.claims import FigureClaim
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
@@ -32,14 +34,15 @@ _DEEPEST = 64
 _EXTREMES = ("high", "low")
 # How many subjects and days are remembered with the numbers that can support figures about them.
 _MOST_KEPT = 256
+# How many paths of fields are remembered with the kind of number that they stand for.
+_MOST_PATHS = 4_096
 # Names of fields that are days by themselves: {"tomorrow": {...}}.
 _DAY_NAMES = frozenset({"yesterday", "today", "tomorrow"})
 
 
 class _Origin(NamedTuple):
-    """Where in a result a number was found."""
+    """What the fields around a number say that it is about."""
 
-    path: tuple[str, ...] = ()
     place: str | None = None
     day: str | None = None
     unit_kind: str | None = None
@@ -97,8 +100,8 @@ class Sources:
 
     def _read_all(self, calls: Sequence[ToolCall], truth: Truth) -> None:
         for call in calls:
-            self._read(call.result, _Origin(place=self._place(call.arguments)))
-        self._read(truth.source, _Origin(place=self._name(truth.subject)))
+            self._read(call.result, (), _Origin(self._place(call.arguments)), ())
+        self._read(truth.source, (), _Origin(self._name(truth.subject)), ())
         for numbers in self._numbers.values():
             for values in (*numbers.exact.values(), *numbers.bare.values()):
                 values.sort()
@@ -159,33 +162,40 @@ class Sources:
             return not (own is not None and dates is not None) or not own.isdisjoint(dates)
         return is_later(said) if dates is None else date.fromisoformat(day) in dates
 
-    def _read(self, result: object, origin: _Origin) -> None:
-        """Collect the numbers in nested data; cycles are cut."""
-        stack: list[tuple[object, _Origin, tuple[int, ...]]] = [(result, origin, ())]
-        while stack:
-            value, at, above = stack.pop()
-            if type(value) is dict or (not isinstance(value, (str, int, float)) and isinstance(value, Mapping)):
-                if id(value) in above or len(above) > _DEEPEST:
-                    continue
-                place = self._place(value) or at.place
-                day = (self._day(value) if at.in_list else None) or at.day
-                unit_kind = self._unit_kind(value) or at.unit_kind
-                for name, item in value.items():
-                    inner = name if name in _DAY_NAMES else day
-                    inside = _Origin((*at.path, str(name)), place, inner, unit_kind, at.in_list)
-                    stack.append((item, inside, (*above, id(value))))
-            elif isinstance(value, str):
-                self._read_text(value, at)
-            elif isinstance(value, (int, float)):
-                if not isinstance(value, bool) and math.isfinite(value):
-                    self._add_bare(float(value), at)
-            elif isinstance(value, Sequence) and not isinstance(value, bytes):
-                is_new = id(value) not in above and len(above) <= _DEEPEST
-                entry = at._replace(in_list=True)
-                stack.extend((item, entry, (*above, id(value))) for item in value if is_new)
+    def _read(self, value: object, path: tuple[str, ...], at: _Origin, above: tuple[int, ...]) -> None:
+        """Collect the numbers in nested data; `path` are the names of the fields around it.
 
-    def _read_text(self, text: str, at: _Origin) -> None:
+        `above` are the tables and lists that it is in, by identity: cycles are cut.
+        """
+        if isinstance(value, str):
+            self._read_text(value, path, at)
+        elif isinstance(value, (int, float)):
+            if not isinstance(value, bool) and math.isfinite(value):
+                self._add_bare(float(value), path, at)
+        elif value is None or id(value) in above or len(above) > _DEEPEST:
+            return
+        elif isinstance(value, Mapping):
+            above = (*above, id(value))
+            inside = self._origin_in(value, at)
+            for name, item in value.items():
+                here = inside._replace(day=name) if name in _DAY_NAMES else inside
+                self._read(item, (*path, str(name)), here, above)
+        elif isinstance(value, Sequence) and not isinstance(value, bytes):
+            above = (*above, id(value))
+            entry = at._replace(in_list=True)
+            for item in value:
+                self._read(item, path, entry, above)
+
+    def _origin_in(self, table: Mapping[str, object], at: _Origin) -> _Origin:
+        """What a table's own fields say of its numbers; of the rest, what was known outside."""
+        place = self._place(table) or at.place
+        day = (self._day(table) if at.in_list else None) or at.day
+        return _Origin(place, day, self._unit_kind(table) or at.unit_kind, at.in_list)
+
+    def _read_text(self, text: str, path: tuple[str, ...], at: _Origin) -> None:
         reading = self._reader.read(text)
+        if not reading.quantities and not reading.numbers:
+            return
         covered: set[int] = set()
         for quantity in reading.quantities:
             covered.update(range(quantity.first, quantity.last + 1))
@@ -198,18 +208,25 @@ class Sources:
                     value = float(reading.tokens[index].raw.replace(",", ""))
                 except ValueError:
                     continue
-                self._add_bare(value, at)
+                self._add_bare(value, path, at)
 
-    def _add_bare(self, value: float, at: _Origin) -> None:
-        for kind in self._kinds_of(at):
-            self._at(at).bare.setdefault(kind, []).append(value)
+    def _add_bare(self, value: float, path: tuple[str, ...], at: _Origin) -> None:
+        numbers = self._at(at)
+        for kind in _kinds_named(self._reader, path, at.unit_kind):
+            numbers.bare.setdefault(kind, []).append(value)
 
     def _at(self, origin: _Origin) -> _Numbers:
-        return self._numbers.setdefault((origin.place, origin.day), _Numbers())
+        about = origin.place, origin.day
+        known = self._numbers.get(about)
+        if known is None:
+            known = self._numbers[about] = _Numbers()
+        return known
 
     def _place(self, table: Mapping[str, object]) -> str | None:
         for name in self._fields.subject:
             value = table.get(name)
+            if value is None:
+                continue
             if isinstance(value, Mapping):
                 value = value.get("name")
             if isinstance(value, str) and value.strip():
@@ -243,23 +260,27 @@ class Sources:
                 return next((one.kind for one in self._reader.read(f"1 {value.strip().upper()}").quantities), None)
         return None
 
-    def _kinds_of(self, at: _Origin) -> list[str | None]:
-        """The kind that the innermost meaningful field name stands for; without a currency, a price may be in any.
 
-        The name itself may say in which (`price_usd`), else a field beside it.
-        """
-        for name in reversed(at.path):
-            words = {word.lower() for word in _NAME.findall(name)}
-            first = next((kind for kind in self._kinds.values() if words & kind.keys), None)
-            if first is None:
-                continue
-            if first.family is None:
-                return [first.name]
-            family = [kind for kind in self._kinds.values() if kind.family == first.family]
-            most = max(len(words & kind.keys) for kind in family)
-            named = [kind.name for kind in family if len(words & kind.keys) == most]
-            return [at.unit_kind] if len(named) > 1 and at.unit_kind in named else [*named]
-        return [None]
+@functools.lru_cache(maxsize=_MOST_PATHS)
+def _kinds_named(reader: Reader, path: tuple[str, ...], unit_kind: str | None) -> Sequence[str | None]:
+    """The kind that the innermost meaningful field name stands for; without a currency, a price may be in any.
+
+    The name itself may say in which (`price_usd`), else a field beside it, whose kind is `unit_kind`. Truths and the
+    results of a tool have the same few names again and again.
+    """
+    kinds = reader.lexicon.kinds.values()
+    for name in reversed(path):
+        words = {word.lower() for word in _NAME.findall(name)}
+        first = next((kind for kind in kinds if words & kind.keys), None)
+        if first is None:
+            continue
+        if first.family is None:
+            return [first.name]
+        family = [kind for kind in kinds if kind.family == first.family]
+        most = max(len(words & kind.keys) for kind in family)
+        named = [kind.name for kind in family if len(words & kind.keys) == most]
+        return [unit_kind] if len(named) > 1 and unit_kind in named else named
+    return [None]
 
 
 def _contains(
