@@ -54,8 +54,10 @@ def _is_given(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]
 def _is_none_claimed(context: ScoringContext, kind: str) -> bool:
     """Whether the answer says in words that nothing is left: 'we have none left'."""
     states = context.kind(kind).states
+    if not states:
+        return False
     wanted = ((states.get("none"), True), (states.get("some"), False))
-    return bool(states) and any((claim.what, claim.affirmed) in wanted for claim in context.asked_claims)
+    return any((claim.what, claim.affirmed) in wanted for claim in context.asked_claims)
 
 
 def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:

@@ -135,7 +135,7 @@ def is_vague(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact])
 
 def is_of_asked_time(context: ScoringContext, claim: FigureClaim) -> bool:
     """Whether a figure is of the time asked about, as far as is known."""
-    return not context.domain.by_day or _is_asked_time(context, claim.day, is_true_now=True)
+    return not context.domain.by_day or _is_asked_time(context, claim.day)
 
 
 def true_states(context: ScoringContext) -> list[str]:
@@ -212,11 +212,10 @@ def asked_claims(context: ScoringContext) -> list[StateClaim]:
         if len(claims) < 2:
             return claims
         return [claim for claim in claims if not is_of_something_else(context, claim.said.first)] or claims
-    now = states_in(context, context.truth.states.get(None, ""))
     return [
         claim
         for claim in context.state_claims
-        if claim.is_about_truth and _is_asked_time(context, claim.day, is_true_now=claim.what in now)
+        if claim.is_about_truth and _is_asked_time(context, claim.day, state=claim.what)
     ]
 
 
@@ -281,8 +280,8 @@ def _asks_for_any_forecast(context: ScoringContext) -> bool:
     return context.asks_later and not context.question.days
 
 
-def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: bool) -> bool:
-    """Whether something said of `day` answers the query."""
+def _is_asked_time(context: ScoringContext, day: str | None, *, state: str | None = None) -> bool:
+    """Whether something said of `day`, a figure or a state, answers the query."""
     if day is None or day in context.question.days:
         return True
     if _asks_for_any_forecast(context) or (not context.question.days and None not in context.truth.states):
@@ -294,5 +293,5 @@ def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: boo
             return True
         return day in PRESENT and any(asked in PRESENT for asked in context.question.days)
     if context.calendar.may_be_today(day):  # said of the day's forecast, it contradicts nothing
-        return is_true_now
+        return state is None or state in states_in(context, context.truth.states.get(None, ""))
     return day in PRESENT or not (is_later(day) or day in PAST)
