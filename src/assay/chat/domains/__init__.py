@@ -232,10 +232,9 @@ def read_mapping(value: object, field_name: str) -> Mapping[str, Any]:
 
 def first_value(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
     """The first of `names` that `table` has a value for, and the value."""
-    for name in names:
-        value = table.get(name)
-        if value is not None:
-            return name, value
+    for name in filter(table.__contains__, names):  # few of many names are there
+        if table[name] is not None:
+            return name, table[name]
     return names[0], None
 
 

@@ -93,8 +93,8 @@ class _Reader:
 
     def condition(self, table: Mapping[str, Any], where: str) -> str | None:
         words = []
-        for name in _CONDITION:
-            value = table.get(name)
+        for name in filter(table.__contains__, _CONDITION):
+            value = table[name]
             if value is None:
                 continue
             if not isinstance(value, str) and isinstance(value, Sequence):
@@ -155,8 +155,8 @@ class _Reader:
 
 def _place(root: Mapping[str, Any], current: Mapping[str, Any], field: str) -> str | None:
     for table in (current, root):
-        for name in _PLACE:
-            value = table.get(name)
+        for name in filter(table.__contains__, _PLACE):
+            value = table[name]
             if value is None:
                 continue
             if not isinstance(value, str) and isinstance(value, Mapping):

@@ -113,14 +113,13 @@ class Sources:
         source contains both ends.
         """
         figure = claim.said
-        low, high = figure.low, figure.high
         about = (tuple(claim.subjects), claim.day, claim.day == asked_day, figure.role in _EXTREMES, figure.kind)
         numbers = self._known.get(about)
         if numbers is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             numbers = self._known[about] = self._supporting(*about)
-        kind = self._kinds[figure.kind]
+        kind, low, high = self._kinds[figure.kind], figure.low, figure.high
         if low < high and kind.precise is not None and high - low > kind.precise + _EPSILON:
             if math.isinf(high - low):
                 return False
@@ -223,10 +222,8 @@ class Sources:
         return known
 
     def _place(self, table: Mapping[str, object]) -> str | None:
-        for name in self._fields.subject:
-            value = table.get(name)
-            if value is None:
-                continue
+        for name in filter(table.__contains__, self._fields.subject):
+            value = table[name]
             if isinstance(value, Mapping):
                 value = value.get("name")
             if isinstance(value, str) and value.strip():
@@ -254,8 +251,8 @@ class Sources:
         return None
 
     def _unit_kind(self, table: Mapping[str, object]) -> str | None:
-        for name in self._fields.unit:
-            value = table.get(name)
+        for name in filter(table.__contains__, self._fields.unit):
+            value = table[name]
             if isinstance(value, str) and value.strip():
                 return next((one.kind for one in self._reader.read(f"1 {value.strip().upper()}").quantities), None)
         return None
@@ -304,7 +301,11 @@ def _contains(
     if size != 1 or unit.zero:
         as_written = tolerance / size
         forms.append((written[0] - as_written, written[1] + as_written))
-    return any(_within(values, *form) for values in numbers.bare for form in forms)
+    for values in numbers.bare:
+        for form in forms:
+            if _within(values, *form):
+                return True
+    return False
 
 
 def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> list[tuple[float, float]]:
