@@ -15,12 +15,14 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from assay.chat.domains import DOMAINS, Domain, Truth
+from assay.chat.domains import DOMAINS, Domain, Outline, Truth
 from assay.chat.metrics._characteristics import check
 from assay.chat.reading.places import words_of
 from assay.chat.reading.recognition import Read, Readers
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
+from assay.chat.scoring.context.days import Calendar
+from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.context.preferences import read_preferences
 from assay.chat.scoring.context.question import Question
 from assay.chat.scoring.kept import KeptByValue
@@ -88,7 +90,9 @@ class ChatbotEvaluator:
         self.reader = self.readers.primary
         self._exchange = functools.lru_cache(maxsize=_CACHED_EXCHANGES)(self._read_exchange)
         self._no_truth = Truth()
-        self._questions: dict[tuple[int, int, int], Question] = {}
+        self._questions: dict[tuple[int, int, Outline], Question] = {}
+        self._subjects = functools.lru_cache(maxsize=_MOST_QUESTIONS)(self._make_subjects)
+        self._calendar = functools.lru_cache(maxsize=_MOST_QUESTIONS)(Calendar)
         self._read_truth = KeptByValue(self.domain.read_truth)
         self._read_preferences = KeptByValue(lambda data: read_preferences(data, self.domain, self.reader))
 
@@ -158,7 +162,7 @@ class ChatbotEvaluator:
             answered = self.readers.read(response, usual=usual)
         known = self._no_truth if truth is None else self._read_truth(truth)
         return ScoringContext(
-            question=self._question(asked, answered.reader, known),
+            question=self._question(asked, answered.reader, known.outline),
             response=answered.reading,
             unknown_language=answered.unknown,
             framework=_text(framework_name, "framework_name"),
@@ -175,9 +179,9 @@ class ChatbotEvaluator:
             characteristics=_characteristics(characteristics),
         )
 
-    def _question(self, asked: Read, reader: Reader, truth: Truth) -> Question:
-        """What a query asks; kept for as long as its reading and the truth are, which the question itself holds."""
-        key = id(asked.reading), id(reader), id(truth)
+    def _question(self, asked: Read, reader: Reader, outline: Outline) -> Question:
+        """What a query asks; kept for as long as its reading is, which the question itself holds."""
+        key = id(asked.reading), id(reader), outline
         known = self._questions.get(key)
         if known is None:
             if len(self._questions) >= _MOST_QUESTIONS:
@@ -185,12 +189,15 @@ class ChatbotEvaluator:
             known = self._questions[key] = Question(
                 asked.reading,
                 query_reader=asked.reader,
-                reader=reader,
                 domain=self.domain,
-                truth=truth,
-                names=self.names,
+                outline=outline,
+                subjects=self._subjects(reader, outline.subject),
+                calendar=self._calendar(outline.days, outline.today),
             )
         return known
+
+    def _make_subjects(self, reader: Reader, true: str | None) -> Subjects:
+        return Subjects(domain=self.domain, reader=reader, true=true, names=self.names)
 
     def _history(self, turns: Sequence[Mapping[str, Any]] | None, usual: str | None) -> tuple[Exchange, ...]:
         """Earlier turns, as pairs ({'user': …, 'assistant': …}) or as messages ({'role': …, 'content': …})."""

@@ -41,6 +41,23 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Outline:
+    """What a ground truth is about, without its values: many truths have the same."""
+
+    subject: str | None
+    facts: tuple[tuple[str, str, str | None], ...]
+    """Kind, role and day of each fact."""
+    states: tuple[str | None, ...]
+    """The days that it has a state for."""
+    today: str | None
+
+    @property
+    def days(self) -> frozenset[str | None]:
+        """The days that it has data for; None is now."""
+        return frozenset((*self.states, *(day for _, _, day in self.facts), self.today))
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """What is known of the ground truth about a subject."""
 
@@ -60,6 +77,15 @@ class Truth:
 
     def __bool__(self) -> bool:
         return bool(self.facts or self.states or self.dates)
+
+    @property
+    def outline(self) -> Outline:
+        """What it is about, without its values."""
+        known = self.memory.get("outline")
+        if not isinstance(known, Outline):
+            facts = tuple([(fact.kind, fact.role, fact.day) for fact in self.facts])
+            known = self.memory["outline"] = Outline(self.subject, facts, tuple(self.states), self.today)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +232,8 @@ def read_mapping(value: object, field_name: str) -> Mapping[str, Any]:
 
 def first_value(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
     """The first of `names` that `table` has a value for, and the value."""
-    for name in names:
-        if table.get(name) is not None:
+    for name in filter(table.__contains__, names):  # few of many names are there
+        if table[name] is not None:
             return name, table[name]
     return names[0], None
 

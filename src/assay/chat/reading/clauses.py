@@ -158,7 +158,8 @@ class Clauses:
         return bool(_zeros(reading)) or self._has_free_ending(reading) or self._labels.may_deny(reading.text)
 
     def _has_free_ending(self, reading: Reading) -> bool:
-        return any(ending in reading.text for ending in self._free_endings)
+        text = reading.text
+        return "-" in text and any(ending in text for ending in self._free_endings)
 
     def _near_doubts(self, reading: Reading, found: Iterable[int]) -> bytearray:
         """For each token, whether something that could deny or question it is in reach, or its sentence is a question.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assay.chat.reading.text import Mention, Reading
 
 _CENT = 0.01
+_EXTREMES = frozenset({"high", "low"})
 # "89 euros 5" does not say how many cents.
 _LEAST_CENTS = 10
 
@@ -78,7 +79,8 @@ class FigureReader:
         self.bare_signs = frozenset(language.get("bare_signs", ())) if self.in_decades is not None else frozenset()
         self.after_below = self.after_other - frozenset(language.get("articles", ()))
         self.roles = lexicon.roles
-        self.extremes = {"high", "low"}
+        self.with_extremes = frozenset(kind for kind, roles in lexicon.roles.items() if roles >= _EXTREMES)
+        self.extreme_lists = [(f"role.{kind}.{role}", kind) for kind in self.with_extremes for role in _EXTREMES]
         self._roles = RoleReader(lexicon)
 
     def read(self, reading: Reading, numbers: Sequence[int]) -> None:
@@ -125,7 +127,9 @@ class _Parser(SharedUnitReader):
         super().__init__(reading, grammar)
         self.grammar: FigureReader = grammar
         self.former = {mention.last for mention in reading.all("former.surely")}
-        self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
+        self.moments: set[int] = set()
+        for moment in reading.moments:
+            self.moments.update(range(moment.first, moment.last + 1))
 
     # --- one figure -------------------------------------------------------------------------------------------------
 

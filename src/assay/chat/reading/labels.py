@@ -29,6 +29,8 @@ class Labels:
 
     def may_deny(self, text: str) -> bool:
         """Whether a value that denies nothing elsewhere stands after a mark."""
+        if ": " not in text and "| " not in text:
+            return False
         return any(one in text for one in self._texts)
 
     def denies(self, tokens: Sequence[Token], first: int, mark: int) -> bool:

@@ -123,6 +123,7 @@ def _parse(line: str) -> CityNames:
     return CityNames(tuple(lengths), cities, frozenset(words[1] for words in longer), cities.get((first,)))
 
 
+@functools.lru_cache(maxsize=16_384)
 def main_name(words: tuple[str, ...]) -> str:
     """The main name of the city with these folded words, or the words themselves if it is unknown."""
     names = gazetteer().get(words[0]) if words else None

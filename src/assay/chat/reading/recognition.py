@@ -133,13 +133,13 @@ class Readers:
         own = sum(map(self._own[self.name].__contains__, map(_TEXT, reading.tokens)))
         if own >= max(_FEWEST, _SHARE * number) or own >= max(_FEWEST_OF_SHORT, _MOST_OF_ALL * number):
             return self.name
-        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD) if not _is_glued(reading, at)]
-        if not words:
+        if all(_is_glued(reading, at) for at in having(reading.traits, IS_WORD)):
             return None
         other_script = max(text) > _LAST_LATIN and _is_other_script(self._without_places(reading))
         if not other_script and self._is_plain(reading, own):
             return self.name
         rest = self._without_places(reading)
+        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD) if not _is_glued(reading, at)]
         has_signs = not rest.isascii() and any(char in self._signs for char in rest)
         is_short = sum(map(len, words)) < _LETTERS and not other_script and not has_signs
         detected, probability = (_NO_LANGUAGE, 0.0) if is_short else _detector()(rest)
@@ -166,18 +166,16 @@ class Readers:
 
         Most texts are like this; the detector, whose model takes longer to load than everything else, is not needed.
         """
-        listed = reading.listed_words()
-        known = words = 0
-        for at in having(reading.traits, IS_WORD):
-            word = reading.tokens[at].text
-            words += 1
-            if at in listed or word in self._function_words[self.name]:
-                known += 1
-            elif word in self._own_of_others:
-                return False
+        listed, tokens = reading.listed_words(), reading.tokens
+        words = having(reading.traits, IS_WORD)
+        others = [tokens[at].text for at in words if at not in listed]
+        unknown = [word for word in others if word not in self._function_words[self.name]]
+        if not self._own_of_others.isdisjoint(unknown):
+            return False
         in_places = sum(count(reading.traits[place.first : place.last + 1], IS_WORD) for place in reading.places)
         # "in Berlin?" has only a word that several languages share, "temps pluvieux" one that is an English plural.
-        return bool(own or listed) and known >= (_PLAIN if own else _ALL_PLAIN) * (words - in_places)
+        known = len(words) - len(unknown)
+        return bool(own or listed) and known >= (_PLAIN if own else _ALL_PLAIN) * (len(words) - in_places)
 
     def _without_places(self, reading: Reading) -> str:
         """A text without the names of cities, which look like the language of their country."""

@@ -70,16 +70,19 @@ class RoleReader:
         self.ends = _STOPS | _CLAUSE_ENDS
         self.alternatives = frozenset(lexicon.language["linking_or"]) | {",", "/", "."}
         self.after_alternative = self.alternatives | _STOPS
+        # By kind, the lists of its roles, of words for a change, and of roles that only stand after a figure.
+        self._lists = {kind: (f"role.{kind}", f"change.{kind}", f"role_after.{kind}") for kind in lexicon.kinds}
 
     def assign(self, reading: Reading) -> None:
         """Set the role of each figure of a text."""
         kinds = {quantity.kind for quantity in reading.quantities}
         may_be_foreign = bool(self.foreign) and has(reading.traits, FOREIGN)
+        lists = reading.lists
         for kind in kinds:
             foreign = self.foreign.get(kind) if may_be_foreign else None
-            roles, changes = reading.all(f"role.{kind}"), reading.all(f"change.{kind}")
-            if roles or changes or foreign is not None or f"role_after.{kind}" in reading.lists:
-                _Roles(reading, self).assign(kind, roles, changes, foreign)
+            role, change, after = self._lists[kind]
+            if role in lists or change in lists or foreign is not None or after in lists:
+                _Roles(reading, self).assign(kind, reading.all(role), reading.all(change), foreign)
         if "/" in reading.text:
             _Roles(reading, self).pair_highs_with_lows()
         for a, b in pairwise(reading.quantities):

@@ -38,8 +38,10 @@ class SharedUnits(Units, Protocol):
     """Words before an alternative to the figure before it."""
     after_other: frozenset[str]
     """What may follow such a number: a noun would say that it counts something else."""
-    roles: dict[str, set[str]]
-    extremes: set[str]
+    with_extremes: frozenset[str]
+    """Kinds of quantity that have highs and lows."""
+    extreme_lists: list[tuple[str, str]]
+    """Lists of words for highs and lows, each with its kind."""
     after_role: frozenset[str]
     """Words between a role and its number."""
     bare: dict[str, frozenset[str]]
@@ -59,10 +61,9 @@ class SharedUnitReader(UnitReader):
         self.shared = grammar
         self.role_ends = {
             mention.last: kind
-            for kind, roles in grammar.roles.items()
-            if grammar.extremes <= roles
-            for role in grammar.extremes
-            for mention in reading.all(f"role.{kind}.{role}")
+            for key, kind in grammar.extreme_lists
+            if key in reading.lists
+            for mention in reading.lists[key]
         }
         self.counting = {one.last: one.keys[0].removeprefix("bare.") for one in reading.all("bare")}
 
@@ -156,7 +157,7 @@ class SharedUnitReader(UnitReader):
         unit = None if other is None else self.unit_after(other.last)[0]
         if unit is None and other is not None:
             return self.unit_of_bare_pair(number, other)
-        return unit if unit is not None and self.shared.extremes <= self.shared.roles.get(unit.kind, set()) else None
+        return unit if unit is not None and unit.kind in self.shared.with_extremes else None
 
     def unit_of_bare_pair(self, number: Number, other: Number) -> Unit | None:
         """The unit of a high and a low without one, if a state is named with them: 'Tuesday: rain, 24/18'."""

@@ -67,8 +67,8 @@ class Reading:
 
     text: str
     tokens: list[Token]
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
     traits: bytes

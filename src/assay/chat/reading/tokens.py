@@ -5,6 +5,7 @@ Each word form is looked up once and remembered. Knows nothing of the words arou
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
@@ -26,6 +27,8 @@ _LONGEST_FORM = 60
 _LONGEST_NUMBER_WORD = 70
 # A number in digits that no list has.
 _UNLISTED_NUMBER = "123456789"
+# The positions of so many tokens are kept in an array; those of fewer in a list, which is read faster.
+_MANY = 10_000
 _LENGTH = attrgetter("length")
 _TRAITS = attrgetter("traits")
 
@@ -83,8 +86,8 @@ class Tokens:
     """A text's tokens, with their positions."""
 
     tokens: list[Token]
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
     numbers: list[int]
@@ -112,8 +115,9 @@ class Tokeniser:
         if self._lexicon.elisions and not APOSTROPHES.isdisjoint(text):
             pieces = list(self._without_elisions(pieces))
         tokens: list[Token] = list(map(self._known.__getitem__, pieces))
-        ends = list(accumulate(map(len, pieces)))
-        starts = list(map(sub, ends, map(_LENGTH, tokens)))
+        positions = list if len(pieces) < _MANY else _compact
+        ends = positions(accumulate(map(len, pieces)))
+        starts = positions(map(sub, ends, map(_LENGTH, tokens)))
         stops: list[int] = []
         numbers: list[int] = []
         left_out: list[int] = []
@@ -131,7 +135,11 @@ class Tokeniser:
             kept = bytearray(b"\1") * len(tokens)
             for at in left_out:
                 kept[at] = 0
-            tokens, starts, ends = (list(compress(listed, kept)) for listed in (tokens, starts, ends))
+            tokens, starts, ends = (
+                list(compress(tokens, kept)),
+                positions(compress(starts, kept)),
+                positions(compress(ends, kept)),
+            )
             traits = bytes(compress(traits, kept))
         return Tokens(tokens, starts, ends, stops, numbers, traits)
 
@@ -301,6 +309,11 @@ def _longer(entries: Iterable[Phrase], raw: str, text: str) -> dict[str, list[Ph
         if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
             found.setdefault(entry.parts[1][0].lower(), []).append(entry)
     return found
+
+
+def _compact(numbers: Iterable[int]) -> Sequence[int]:
+    """The positions of a long text, which as a list of objects would take more memory than all that is found in it."""
+    return array("q", numbers)
 
 
 def _ends_sentence(text: str, end: int) -> bool:

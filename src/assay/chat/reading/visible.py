@@ -13,6 +13,7 @@ from html import unescape
 
 # Characters of no width, among them those that change the direction of what follows (U+202A to U+202E).
 _NO_WIDTH = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_SOFT_HYPHEN = "\u00ad"
 _STRUCK = "\u0335-\u0338"
 # Most texts have nothing of all this, and are shown as they are.
 _MARKUP = ("<", "~~", "](", "]:", "&")
@@ -73,7 +74,13 @@ def _may_hide(text: str) -> bool:
     for mark in _MARKUP:
         if mark in text:
             return _SUSPECT.search(text) is not None
-    return not text.isascii() and _INVISIBLE.search(text) is not None
+    if text.isascii():
+        return False
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return _INVISIBLE.search(text) is not None
+    return _SOFT_HYPHEN in text  # the only one of them in the first 256 characters, where most texts stay
 
 
 def _changes(text: str) -> Iterator[tuple[int, int, str]]:

@@ -32,7 +32,7 @@ _DEEPEST = 3
 def read_truth(data: Any) -> Truth:
     """Current temperature, feels-like and condition, and for each day of a forecast its high, low and condition."""
     field = "weather_data_used"
-    is_list = isinstance(data, Sequence) and not isinstance(data, str)
+    is_list = type(data) is not dict and isinstance(data, Sequence) and not isinstance(data, str)
     root = {"forecast": data} if is_list else _unwrapped(read_mapping(data, field))
     imperial = str(root.get("units", "")).lower() in ("imperial", "fahrenheit", "f", "us")
     nested = next((name for name in _CURRENT if name in root), None)
@@ -76,6 +76,8 @@ class _Reader:
 
     def temperature(self, table: Mapping[str, Any], names: Sequence[str], where: str) -> float | None:
         name, raw = first_value(table, names)
+        if raw is None:
+            return None
         if isinstance(raw, Mapping):  # {"temp": {"day": …, "min": …, "max": …}}
             name, raw = first_value(raw, ("day", "value", "current", "celsius"))
         fahrenheit = self.imperial or name.endswith("_f")
@@ -91,8 +93,8 @@ class _Reader:
 
     def condition(self, table: Mapping[str, Any], where: str) -> str | None:
         words = []
-        for name in _CONDITION:
-            value = table.get(name)
+        for name in filter(table.__contains__, _CONDITION):
+            value = table[name]
             if value is None:
                 continue
             if not isinstance(value, str) and isinstance(value, Sequence):
@@ -109,6 +111,8 @@ class _Reader:
     def date(self, table: Mapping[str, Any]) -> str | None:
         """An ISO date, or the day's name as it is given."""
         value = first_value(table, _DATE)[1]
+        if value is None:
+            return None
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e11:
             return datetime.fromtimestamp(value, UTC).date().isoformat()
         if hasattr(value, "isoformat"):
@@ -120,6 +124,8 @@ class _Reader:
     def days(self, root: Mapping[str, Any], field: str) -> list[tuple[str, float | None, float | None, str | None]]:
         """Date, high, low and condition of each day; the steps of a finer forecast are grouped by day."""
         name, value = first_value(root, _DAYS)
+        if value is None:
+            return []
         for _ in range(_DEEPEST):
             if isinstance(value, Mapping) and first_value(value, _DAYS)[1] is not None:
                 field, (name, value) = f"{field}.{name}", first_value(value, _DAYS)
@@ -149,8 +155,8 @@ class _Reader:
 
 def _place(root: Mapping[str, Any], current: Mapping[str, Any], field: str) -> str | None:
     for table in (current, root):
-        for name in _PLACE:
-            value = table.get(name)
+        for name in filter(table.__contains__, _PLACE):
+            value = table[name]
             if value is None:
                 continue
             if not isinstance(value, str) and isinstance(value, Mapping):

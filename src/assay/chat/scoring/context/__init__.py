@@ -206,11 +206,11 @@ class ScoringContext:
 
     @once
     def shared(self) -> dict[str, Any]:
-        """What follows from the response, the subjects and the day asked about, whatever else the query says.
+        """What follows from the response, the subjects, the dates and the day asked about, whatever else is asked.
 
         One text often answers several questions, as a refusal does. It is kept with the reading, for the last of them.
         """
-        key = self.subjects.token, self.question.day, self.quoted, self.question.counting
+        key = self.subjects.token, self.calendar.token, self.question.day, self.quoted, self.question.counting
         known: tuple[object, dict[str, Any]] | None = self.response.memory.get("as an answer")
         if known is None or known[0] != key:
             known = self.response.memory["as an answer"] = (key, {})

@@ -54,8 +54,10 @@ def _is_given(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]
 def _is_none_claimed(context: ScoringContext, kind: str) -> bool:
     """Whether the answer says in words that nothing is left: 'we have none left'."""
     states = context.kind(kind).states
+    if not states:
+        return False
     wanted = ((states.get("none"), True), (states.get("some"), False))
-    return bool(states) and any((claim.what, claim.affirmed) in wanted for claim in context.asked_claims)
+    return any((claim.what, claim.affirmed) in wanted for claim in context.asked_claims)
 
 
 def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:
@@ -68,10 +70,11 @@ def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:
 
 def _unlisted(context: ScoringContext, truths: list[str]) -> list[tuple[str, ...]]:
     """The words of the truths that name no state of the domain; kept with the question."""
-    memory, key = context.question.memory, ("unlisted", *truths)
-    known: list[tuple[str, ...]] | None = memory.get(key)
+    key = ("unlisted", *truths)
+    known = context.question.kept(key, list)
     if known is None:
-        known = memory[key] = [own for words in truths if (own := words_of(words)) and not states_in(context, words)]
+        unlisted = [own for words in truths if (own := words_of(words)) and not states_in(context, words)]
+        known = context.question.keep(key, unlisted)
     return known
 
 

@@ -6,10 +6,9 @@ Knows readings and the dates of a truth; knows no figures of the truth and no me
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from assay.chat.domains import Truth
 from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.positions import FIRST, within
@@ -48,16 +47,14 @@ def is_later(day: str | None) -> bool:
 class Calendar:
     """The dates of a ground truth, and the days that texts name in terms of them."""
 
-    def __init__(self, truth: Truth) -> None:
-        self._truth = truth
-        self.today = _date(truth.today)
+    def __init__(self, days: Iterable[str | None], today: str | None) -> None:
+        """`days` are those that the truth has data for."""
+        self.today = _date(today)
+        self.dates = sorted(filter(None, map(_date, days)))
+        """The dates among them, ascending."""
         self._resolved: dict[str, frozenset[date] | None] = {}
-
-    @once
-    def dates(self) -> list[date]:
-        """The dates that the truth has data for, ascending."""
-        days = {*self._truth.states, *(fact.day for fact in self._truth.facts), self._truth.today}
-        return sorted(filter(None, map(_date, days)))
+        self.token = object()
+        """Stands for these dates in what is kept with a reading; it refers to nothing."""
 
     def days_in(self, reading: Reading) -> dict[str, Mention]:
         """Days that a text names, each with its first mention; parts of a day do not count."""

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.chat.domains import Domain, Truth
+from assay.chat.domains import Domain
 from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place, main_name, words_of
 from assay.chat.reading.positions import within
@@ -53,15 +53,15 @@ class Subjects:
     """The cities or products that texts of one conversation name."""
 
     def __init__(
-        self, *, domain: Domain, reader: Reader, truth: Truth, names: Mapping[str, Sequence[tuple[str, ...]]]
+        self, *, domain: Domain, reader: Reader, true: str | None, names: Mapping[str, Sequence[tuple[str, ...]]]
     ) -> None:
-        """`names` are the suite's own subjects: the folded words of each, by the first word."""
+        """`true` is the ground truth's; `names` are the suite's own: the folded words of each, by the first word."""
         self._domain = domain
         self._reader = reader
         self._suite_names = names
         # What follows a comma ("Helsinki, FI") is left out.
-        self._true_words = words_of(truth.subject.split(",")[0]) if truth.subject else ()
-        self._has_true_subject = bool(truth.subject)
+        self._true_words = words_of(true.split(",")[0]) if true else ()
+        self._has_true_subject = bool(true)
         self._articles = frozenset(reader.lexicon.language.get("articles", ()))
         language = reader.lexicon.language["stemmer"]
         self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
@@ -71,18 +71,7 @@ class Subjects:
         self._products = ProductNames(reader, self._true_words)
         self._by_reading: dict[object, _Named] = {}
         self.token = object()
-        """Stands for these subjects, and so for the truth, in what is kept with a reading; it refers to nothing."""
-
-    @classmethod
-    def of(
-        cls, domain: Domain, reader: Reader, truth: Truth, names: Mapping[str, Sequence[tuple[str, ...]]]
-    ) -> Subjects:
-        """The subjects of a conversation; all conversations about one truth share them, if they have the same names."""
-        known = truth.memory.get(("subjects", reader))
-        if not isinstance(known, Subjects) or known._suite_names is not names:
-            known = cls(domain=domain, reader=reader, truth=truth, names=names)
-            truth.memory["subjects", reader] = known
-        return known
+        """Stands for these subjects in what is kept with a reading; it refers to nothing."""
 
     def names_in(self, reading: Reading) -> frozenset[str]:
         """Names of the subjects in a text."""

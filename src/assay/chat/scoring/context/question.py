@@ -1,15 +1,14 @@
 """`Question`: what a query asks about a ground truth, whatever is answered: its subject, days, places, states, figures.
 
 Every agent and every repetition gets the same questions, so what is found out about one is kept for all its answers.
-Knows no answer and no earlier turn.
+Knows no answer, no earlier turn, and of the truth what it is about, but no value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
-from assay.chat.domains import Domain, Truth
+from assay.chat.domains import Domain, Outline
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
@@ -18,37 +17,44 @@ from assay.chat.scoring.once import once
 
 # A question without a verb has at most this many tokens.
 _ELLIPTIC = 8
+# How many results a question keeps: words of the truth are part of some keys.
+_MOST_KEPT = 256
+T = TypeVar("T")
 
 
 class Question:
-    """A query, with the ground truth that it is about."""
+    """A query, with what the ground truth is about."""
 
     def __init__(
         self,
         query: Reading,
         *,
         query_reader: Reader,
-        reader: Reader,
         domain: Domain,
-        truth: Truth,
-        names: Mapping[str, Sequence[tuple[str, ...]]],
+        outline: Outline,
+        subjects: Subjects,
+        calendar: Calendar,
     ) -> None:
-        """`reader` is that of the answer's language; `names` are the suite's own subjects."""
+        """`outline` is that of the ground truth; `subjects` and `calendar` follow from it."""
         self.query = query
         self.query_reader = query_reader
         self.domain = domain
-        self.truth = truth
-        self.subjects = Subjects.of(domain, reader, truth, names)
-        self.memory: dict[object, Any] = {}
-        """Results derived from it alone, kept with it."""
+        self.outline = outline
+        self.subjects = subjects
+        self.calendar = calendar
+        self._kept: dict[object, object] = {}
 
-    @once
-    def calendar(self) -> Calendar:
-        """The ground truth's dates, and the days that texts name."""
-        known = self.truth.memory.get("calendar")
-        if not isinstance(known, Calendar):
-            known = self.truth.memory["calendar"] = Calendar(self.truth)
-        return known
+    def kept(self, key: object, kind: type[T]) -> T | None:
+        """A result of the type `kind` that was kept with the question; None if there is none."""
+        known = self._kept.get(key)
+        return known if isinstance(known, kind) else None
+
+    def keep(self, key: object, result: T) -> T:
+        """Keep a result that follows from the question and the key alone."""
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[key] = result
+        return result
 
     # --- about what -------------------------------------------------------------------------------------------------
 
@@ -188,7 +194,7 @@ class Question:
     @once
     def fact_kinds(self) -> frozenset[str]:
         """Kinds of figure that the truth has."""
-        return frozenset(fact.kind for fact in self.truth.facts)
+        return frozenset(kind for kind, _, _ in self.outline.facts)
 
     @once
     def kinds_in_other_units(self) -> frozenset[str]:
@@ -223,18 +229,24 @@ class Question:
 
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""
-        known: list[str] | None = self.memory.get(("kinds due", asks_later))
-        if known is None:
-            checked = [kind.name for kind in self.query_reader.lexicon.kinds.values() if kind.checked]
-            known = [kind for kind in checked if self._is_due(kind, asks_later=asks_later)]
-            self.memory["kinds due", asks_later] = known
-        return known
+        return self._due_later if asks_later else self._due_now
+
+    @once
+    def _due_now(self) -> list[str]:
+        return self._find_due(asks_later=False)
+
+    @once
+    def _due_later(self) -> list[str]:
+        return self._find_due(asks_later=True)
+
+    def _find_due(self, *, asks_later: bool) -> list[str]:
+        checked = [kind.name for kind in self.query_reader.lexicon.kinds.values() if kind.checked]
+        return [kind for kind in checked if self._is_due(kind, asks_later=asks_later)]
 
     def _is_due(self, kind: str, *, asks_later: bool) -> bool:
-        facts = [fact for fact in self.truth.facts if fact.kind == kind]
         if self.query.all(f"asks_figure.{kind}"):
-            return bool(facts)
-        if asks_later or not any(fact.role == "actual" and fact.day is None for fact in facts):
+            return kind in self.fact_kinds
+        if asks_later or (kind, "actual", None) not in self.outline.facts:
             return False
         whole = [mention for mention in self.query.all("asks_figure.due") if not self._is_polar_at(mention.first)]
         return bool(whole) and all(day in PRESENT for day in self.days)

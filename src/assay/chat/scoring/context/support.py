@@ -7,6 +7,7 @@ beside it and from the call's arguments; if they are known, they have to be thos
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from bisect import bisect_left
@@ -24,7 +25,6 @@ from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.claims import FigureClaim
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 from assay.chat.scoring.context.places import is_one_of
-from assay.chat.scoring.context.question import Question
 from assay.chat.transcript import ToolCall
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
@@ -34,14 +34,15 @@ _DEEPEST = 64
 _EXTREMES = ("high", "low")
 # How many subjects and days are remembered with the numbers that can support figures about them.
 _MOST_KEPT = 256
+# How many paths of fields are remembered with the kind of number that they stand for.
+_MOST_PATHS = 4_096
 # Names of fields that are days by themselves: {"tomorrow": {...}}.
 _DAY_NAMES = frozenset({"yesterday", "today", "tomorrow"})
 
 
 class _Origin(NamedTuple):
-    """Where in a result a number was found."""
+    """What the fields around a number say that it is about."""
 
-    path: tuple[str, ...] = ()
     place: str | None = None
     day: str | None = None
     unit_kind: str | None = None
@@ -72,15 +73,15 @@ class _Supporting(NamedTuple):
 class Sources:
     """The numbers in the tool results and the ground truth of an answer, by place and day."""
 
-    def __init__(self, question: Question, reader: Reader, calls: Sequence[ToolCall]) -> None:
-        """`reader` is that of the answer's language; the question may be any about the same ground truth."""
-        self._calendar = question.calendar
-        self._uses_places = question.domain.uses_places
-        self._reader = reader
-        self._kinds = reader.lexicon.kinds
-        self._fields = question.domain.fields
+    def __init__(self, context: ScoringContext, calls: Sequence[ToolCall]) -> None:
+        """The context may be any of the same ground truth with an answer in the same language."""
+        self._calendar = context.calendar
+        self._uses_places = context.domain.uses_places
+        self._reader = context.reader
+        self._kinds = context.kinds
+        self._fields = context.domain.fields
         self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
-        self._read_all(calls, question.truth)
+        self._read_all(calls, context.truth)
         self._known: dict[tuple[tuple[str, ...], str | None, bool, bool, str], _Supporting] = {}
         self._has_days = any(day is not None for _, day in self._numbers)
         self._has_present = any(day is None for _, day in self._numbers)
@@ -90,17 +91,17 @@ class Sources:
         """The sources of an answer; if no tool gave a result, those of its truth, which all answers about it share."""
         calls = [call for call in context.tool_calls or () if call.error is None]
         if calls:
-            return cls(context.question, context.reader, calls)
+            return cls(context, calls)
         memory, key = context.truth.memory, ("sources", context.reader)
         known = memory.get(key)
         if not isinstance(known, Sources):
-            known = memory[key] = cls(context.question, context.reader, ())
+            known = memory[key] = cls(context, ())
         return known
 
     def _read_all(self, calls: Sequence[ToolCall], truth: Truth) -> None:
         for call in calls:
-            self._read(call.result, _Origin(place=self._place(call.arguments)))
-        self._read(truth.source, _Origin(place=self._name(truth.subject)))
+            self._read(call.result, (), _Origin(self._place(call.arguments)), ())
+        self._read(truth.source, (), _Origin(self._name(truth.subject)), ())
         for numbers in self._numbers.values():
             for values in (*numbers.exact.values(), *numbers.bare.values()):
                 values.sort()
@@ -112,14 +113,13 @@ class Sources:
         source contains both ends.
         """
         figure = claim.said
-        low, high = figure.low, figure.high
         about = (tuple(claim.subjects), claim.day, claim.day == asked_day, figure.role in _EXTREMES, figure.kind)
         numbers = self._known.get(about)
         if numbers is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             numbers = self._known[about] = self._supporting(*about)
-        kind = self._kinds[figure.kind]
+        kind, low, high = self._kinds[figure.kind], figure.low, figure.high
         if low < high and kind.precise is not None and high - low > kind.precise + _EPSILON:
             if math.isinf(high - low):
                 return False
@@ -161,33 +161,40 @@ class Sources:
             return not (own is not None and dates is not None) or not own.isdisjoint(dates)
         return is_later(said) if dates is None else date.fromisoformat(day) in dates
 
-    def _read(self, result: object, origin: _Origin) -> None:
-        """Collect the numbers in nested data; cycles are cut."""
-        stack: list[tuple[object, _Origin, tuple[int, ...]]] = [(result, origin, ())]
-        while stack:
-            value, at, above = stack.pop()
-            if type(value) is dict or (not isinstance(value, (str, int, float)) and isinstance(value, Mapping)):
-                if id(value) in above or len(above) > _DEEPEST:
-                    continue
-                place = self._place(value) or at.place
-                day = (self._day(value) if at.in_list else None) or at.day
-                unit_kind = self._unit_kind(value) or at.unit_kind
-                for name, item in value.items():
-                    inner = name if name in _DAY_NAMES else day
-                    inside = _Origin((*at.path, str(name)), place, inner, unit_kind, at.in_list)
-                    stack.append((item, inside, (*above, id(value))))
-            elif isinstance(value, str):
-                self._read_text(value, at)
-            elif isinstance(value, (int, float)):
-                if not isinstance(value, bool) and math.isfinite(value):
-                    self._add_bare(float(value), at)
-            elif isinstance(value, Sequence) and not isinstance(value, bytes):
-                is_new = id(value) not in above and len(above) <= _DEEPEST
-                entry = at._replace(in_list=True)
-                stack.extend((item, entry, (*above, id(value))) for item in value if is_new)
+    def _read(self, value: object, path: tuple[str, ...], at: _Origin, above: tuple[int, ...]) -> None:
+        """Collect the numbers in nested data; `path` are the names of the fields around it.
 
-    def _read_text(self, text: str, at: _Origin) -> None:
+        `above` are the tables and lists that it is in, by identity: cycles are cut.
+        """
+        if isinstance(value, str):
+            self._read_text(value, path, at)
+        elif isinstance(value, (int, float)):
+            if not isinstance(value, bool) and math.isfinite(value):
+                self._add_bare(float(value), path, at)
+        elif value is None or id(value) in above or len(above) > _DEEPEST:
+            return
+        elif isinstance(value, Mapping):
+            above = (*above, id(value))
+            inside = self._origin_in(value, at)
+            for name, item in value.items():
+                here = inside._replace(day=name) if name in _DAY_NAMES else inside
+                self._read(item, (*path, str(name)), here, above)
+        elif isinstance(value, Sequence) and not isinstance(value, bytes):
+            above = (*above, id(value))
+            entry = at._replace(in_list=True)
+            for item in value:
+                self._read(item, path, entry, above)
+
+    def _origin_in(self, table: Mapping[str, object], at: _Origin) -> _Origin:
+        """What a table's own fields say of its numbers; of the rest, what was known outside."""
+        place = self._place(table) or at.place
+        day = (self._day(table) if at.in_list else None) or at.day
+        return _Origin(place, day, self._unit_kind(table) or at.unit_kind, at.in_list)
+
+    def _read_text(self, text: str, path: tuple[str, ...], at: _Origin) -> None:
         reading = self._reader.read(text)
+        if not reading.quantities and not reading.numbers:
+            return
         covered: set[int] = set()
         for quantity in reading.quantities:
             covered.update(range(quantity.first, quantity.last + 1))
@@ -200,18 +207,23 @@ class Sources:
                     value = float(reading.tokens[index].raw.replace(",", ""))
                 except ValueError:
                     continue
-                self._add_bare(value, at)
+                self._add_bare(value, path, at)
 
-    def _add_bare(self, value: float, at: _Origin) -> None:
-        for kind in self._kinds_of(at):
-            self._at(at).bare.setdefault(kind, []).append(value)
+    def _add_bare(self, value: float, path: tuple[str, ...], at: _Origin) -> None:
+        numbers = self._at(at)
+        for kind in _kinds_named(self._reader, path, at.unit_kind):
+            numbers.bare.setdefault(kind, []).append(value)
 
     def _at(self, origin: _Origin) -> _Numbers:
-        return self._numbers.setdefault((origin.place, origin.day), _Numbers())
+        about = origin.place, origin.day
+        known = self._numbers.get(about)
+        if known is None:
+            known = self._numbers[about] = _Numbers()
+        return known
 
     def _place(self, table: Mapping[str, object]) -> str | None:
-        for name in self._fields.subject:
-            value = table.get(name)
+        for name in filter(table.__contains__, self._fields.subject):
+            value = table[name]
             if isinstance(value, Mapping):
                 value = value.get("name")
             if isinstance(value, str) and value.strip():
@@ -239,29 +251,33 @@ class Sources:
         return None
 
     def _unit_kind(self, table: Mapping[str, object]) -> str | None:
-        for name in self._fields.unit:
-            value = table.get(name)
+        for name in filter(table.__contains__, self._fields.unit):
+            value = table[name]
             if isinstance(value, str) and value.strip():
                 return next((one.kind for one in self._reader.read(f"1 {value.strip().upper()}").quantities), None)
         return None
 
-    def _kinds_of(self, at: _Origin) -> list[str | None]:
-        """The kind that the innermost meaningful field name stands for; without a currency, a price may be in any.
 
-        The name itself may say in which (`price_usd`), else a field beside it.
-        """
-        for name in reversed(at.path):
-            words = {word.lower() for word in _NAME.findall(name)}
-            first = next((kind for kind in self._kinds.values() if words & kind.keys), None)
-            if first is None:
-                continue
-            if first.family is None:
-                return [first.name]
-            family = [kind for kind in self._kinds.values() if kind.family == first.family]
-            most = max(len(words & kind.keys) for kind in family)
-            named = [kind.name for kind in family if len(words & kind.keys) == most]
-            return [at.unit_kind] if len(named) > 1 and at.unit_kind in named else [*named]
-        return [None]
+@functools.lru_cache(maxsize=_MOST_PATHS)
+def _kinds_named(reader: Reader, path: tuple[str, ...], unit_kind: str | None) -> Sequence[str | None]:
+    """The kind that the innermost meaningful field name stands for; without a currency, a price may be in any.
+
+    The name itself may say in which (`price_usd`), else a field beside it, whose kind is `unit_kind`. Truths and the
+    results of a tool have the same few names again and again.
+    """
+    kinds = reader.lexicon.kinds.values()
+    for name in reversed(path):
+        words = {word.lower() for word in _NAME.findall(name)}
+        first = next((kind for kind in kinds if words & kind.keys), None)
+        if first is None:
+            continue
+        if first.family is None:
+            return [first.name]
+        family = [kind for kind in kinds if kind.family == first.family]
+        most = max(len(words & kind.keys) for kind in family)
+        named = [kind.name for kind in family if len(words & kind.keys) == most]
+        return [unit_kind] if len(named) > 1 and unit_kind in named else named
+    return [None]
 
 
 def _contains(
@@ -285,7 +301,11 @@ def _contains(
     if size != 1 or unit.zero:
         as_written = tolerance / size
         forms.append((written[0] - as_written, written[1] + as_written))
-    return any(_within(values, *form) for values in numbers.bare for form in forms)
+    for values in numbers.bare:
+        for form in forms:
+            if _within(values, *form):
+                return True
+    return False
 
 
 def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> list[tuple[float, float]]:

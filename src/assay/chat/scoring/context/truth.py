@@ -35,10 +35,10 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     role, day = INSTEAD.get(claim.said.role, claim.said.role), claim.day
     if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
         return []
-    memory = context.question.memory
+    memory = context.truth.memory
     key = "facts", claim.what, role, day
-    found: list[Fact] | None = memory.get(key)
-    if found is None:
+    found = memory.get(key)
+    if not isinstance(found, list):
         found = memory[key] = _facts_of(context, claim.what, role, day)
     return found or (_facts_asked(context, claim) if role == "actual" and not context.domain.by_day else found)
 
@@ -135,16 +135,17 @@ def is_vague(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact])
 
 def is_of_asked_time(context: ScoringContext, claim: FigureClaim) -> bool:
     """Whether a figure is of the time asked about, as far as is known."""
-    return not context.domain.by_day or _is_asked_time(context, claim.day, is_true_now=True)
+    return not context.domain.by_day or _is_asked_time(context, claim.day)
 
 
 def true_states(context: ScoringContext) -> list[str]:
     """The states, in the truth's words, at the time asked about."""
-    every = _asks_for_any_forecast(context)
-    known: list[str] | None = context.question.memory.get(("true states", every))
-    if known is None:
-        known = list(context.truth.states.values()) if every else _states_at(context, context.question.days)
-        context.question.memory["true states", every] = known
+    if _asks_for_any_forecast(context):
+        return list(context.truth.states.values())
+    memory, key = context.truth.memory, ("true states", *context.question.days)
+    known = memory.get(key)
+    if not isinstance(known, list):
+        known = memory[key] = _states_at(context, context.question.days)
     return known
 
 
@@ -184,10 +185,7 @@ class StateSets:
 def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
     """The states that agree with, and those that contradict, what the truth says in words."""
     key = "compared states", tuple(truths)
-    found: StateSets | None = context.question.memory.get(key)
-    if found is None:
-        found = context.question.memory[key] = _compare(context, truths)
-    return found
+    return context.question.kept(key, StateSets) or context.question.keep(key, _compare(context, truths))
 
 
 def _compare(context: ScoringContext, truths: list[str]) -> StateSets:
@@ -214,11 +212,10 @@ def asked_claims(context: ScoringContext) -> list[StateClaim]:
         if len(claims) < 2:
             return claims
         return [claim for claim in claims if not is_of_something_else(context, claim.said.first)] or claims
-    now = states_in(context, context.truth.states.get(None, ""))
     return [
         claim
         for claim in context.state_claims
-        if claim.is_about_truth and _is_asked_time(context, claim.day, is_true_now=claim.what in now)
+        if claim.is_about_truth and _is_asked_time(context, claim.day, state=claim.what)
     ]
 
 
@@ -283,8 +280,8 @@ def _asks_for_any_forecast(context: ScoringContext) -> bool:
     return context.asks_later and not context.question.days
 
 
-def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: bool) -> bool:
-    """Whether something said of `day` answers the query."""
+def _is_asked_time(context: ScoringContext, day: str | None, *, state: str | None = None) -> bool:
+    """Whether something said of `day`, a figure or a state, answers the query."""
     if day is None or day in context.question.days:
         return True
     if _asks_for_any_forecast(context) or (not context.question.days and None not in context.truth.states):
@@ -296,5 +293,5 @@ def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: boo
             return True
         return day in PRESENT and any(asked in PRESENT for asked in context.question.days)
     if context.calendar.may_be_today(day):  # said of the day's forecast, it contradicts nothing
-        return is_true_now
+        return state is None or state in states_in(context, context.truth.states.get(None, ""))
     return day in PRESENT or not (is_later(day) or day in PAST)
