@@ -221,19 +221,22 @@ class ProductNames:
         text speaks of alternatives or the other name ends with the same noun. Of one word, a name needs the same mark.
         """
         tokens, found, marks = reading.tokens, [], set[str]()
+        counted = {at for figure in reading.quantities for at in range(figure.first, figure.last + 1)}
+        # "Summit Tent 2": a number without a unit may be a part of the name.
+        numbers = {at for at, token in enumerate(tokens) if token.kind == "number" and at not in counted}
         for line in [0, *(at + 1 for at, token in enumerate(tokens) if token.kind == "newline")]:
             first = line
             while first < len(tokens) and tokens[first].kind not in ("word", "newline"):
                 first += 1
             last = first
-            while last < len(tokens) and tokens[last].kind == "word":
+            while last < len(tokens) and (tokens[last].kind == "word" or (last > first and last in numbers)):
                 last += 1
             if last == len(tokens) or tokens[last].text not in _LABEL_ENDS:
                 continue
             if first in known:
                 marks.add(_list_mark(tokens[line:first]))
             label = tokens[first:last]
-            if all(word.capital and self._tells_apart(word) for word in label):
+            if all(word.kind == "number" or (word.capital and self._tells_apart(word)) for word in label):
                 name = " ".join(token.folded for token in label)
                 place = Place(reading.starts[first], reading.ends[last - 1], first, last - 1, name)
                 found.append((place, _list_mark(tokens[line:first])))
