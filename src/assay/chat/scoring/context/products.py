@@ -211,7 +211,7 @@ class ProductNames:
         return at in amounts and article - at > _SHORTEST_NAME
 
     def links_price(self, token: Token) -> bool:
-        is_small = token.text in self._copulas or token.text in self._articles or token.text in self.of
+        is_small = token.text in self.copulas or token.text in self._articles or token.text in self.of
         return is_small or token.text == "," or any(phrase.keys[-1] == "topic" for phrase in token.phrases)
 
     def _listed_products(self, reading: Reading, known: set[int]) -> list[Place]:
@@ -300,11 +300,12 @@ class ProductNames:
 
     def _begins_predicate(self, following: Sequence[Token]) -> bool:
         """Whether the token after a name is a verb, or a mark that ends the name."""
-        verbs = self._copulas | self._verbs
+        verbs = self.copulas | self._verbs
         return any(token.text in verbs or token.text in CLAUSE_MARKS or token.phrases for token in following)
 
     @once
-    def _copulas(self) -> frozenset[str]:
+    def copulas(self) -> frozenset[str]:
+        """Verbs that link a name with what is said of it."""
         return frozenset(self._reader.lexicon.language["copulas"])
 
     def _ends_name(self, tokens: Sequence[Token], at: int) -> bool:
@@ -325,7 +326,7 @@ class ProductNames:
 
     @once
     def _not_telling(self) -> frozenset[str]:
-        return self._reader.function_words | self._copulas | self._same
+        return self._reader.function_words | self.copulas | self._same
 
 
 def _list_mark(before: Sequence[Token]) -> str:
