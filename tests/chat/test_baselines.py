@@ -9,8 +9,12 @@ import pytest
 from tests.command import assay_command
 
 from assay import chat, runs
+from assay.chat.agents.function import FunctionAgent
+from assay.chat.agents.spec import AgentSpec
 from assay.chat.baselines import baselines_of, free_names
 from assay.chat.domains import DOMAINS
+from assay.chat.running.environment import Environment
+from assay.chat.running.experiment import Experiment
 from assay.errors import RunInterruptedError
 from assay.runs.results import ExperimentResult
 
@@ -78,6 +82,46 @@ def test_skill_is_in_python_and_in_json(result: ExperimentResult) -> None:
     assert content["names"] == ["stock", "echo"]
     assert content["skill"]["mine"]["value"] == 0.5
     assert len(content["answers"]) == 4
+
+
+ABOUT_WEATHER = [
+    "current-helsinki", "forecast-oslo-tomorrow", "advice-london-umbrella", "repeats-rome", "ambiguity-no-place",
+    "failure-timeout",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_constant_text_has_no_skill_where_nobody_knows_the_weather() -> None:
+    # An agent with tools of its own is not checked against the made-up weather, and so neither are its baselines.
+    stock, _ = baselines_of(DOMAINS.get("weather"), "en").values()
+    found = chat.run("weather", {"mine": lambda message: stock(message)}, scenarios=ABOUT_WEATHER)
+    skill = found.skill()
+    assert skill is not None
+    assert found.baselines is not None
+    assert skill.skill["mine"].value == 0
+    by_agent = {
+        name: [(one.scenario, one.turn, one.status, one.passed) for one in answers if one.agent == name]
+        for name, answers in (("mine", found.answers), ("stock", found.baselines.answers))
+    }
+    assert by_agent["stock"] == by_agent["mine"]
+    assert any(passed for *_, passed in by_agent["stock"])
+
+
+def test_baselines_use_what_the_agents_use() -> None:
+    weather, shop = chat.load_suite("weather"), chat.load_suite("shop")
+    own, bundled = FunctionAgent("mine", bot), AgentSpec(name="pydantic-ai", agent="pydantic-ai")
+    adk = AgentSpec(name="ours", object="my_pkg:agent", framework="adk")
+    made_up, real = Environment(), Environment(weather="openweather")
+    rows: list[tuple[chat.Suite, list[AgentSpec | FunctionAgent], Environment, bool, bool]] = [
+        (weather, [own], made_up, False, False),  # the suite's own weather, which nobody knows
+        (weather, [own, adk], made_up, False, True),
+        (weather, [own, bundled], made_up, True, True),
+        (weather, [own], real, True, True),
+        (shop, [own], made_up, True, True),
+    ]
+    for suite, agents, environment, setup, model in rows:
+        used = Experiment(suite=suite, agents=tuple(agents), environment=environment).used_by_baselines
+        assert (used.uses_setup, used.uses_model) == (setup, model), (suite.name, agents)
 
 
 def test_they_can_be_left_out(folder: Path) -> None:

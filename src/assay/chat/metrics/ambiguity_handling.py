@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.chat.metrics._soundness import is_baseless
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.asked import unclaimed
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 _PARTS = {
@@ -22,8 +23,13 @@ def _clear(context: ScoringContext) -> str | None:
 
 
 def _asks_instead(context: ScoringContext) -> bool:
-    """Whether the response asks back instead of answering; a question after an answer does not count."""
-    return bool(_questions(context)) and not context.told and not context.advice
+    """Whether the response asks back instead of answering; a question after an answer does not count.
+
+    If the truth is known, words that claim nothing of what was asked for are no answer: 'It's mild. Which city?'.
+    """
+    if not (context.told or context.advice):
+        return bool(_questions(context))
+    return bool(context.clarifications) and unclaimed(context) is not None
 
 
 def _needless_question(context: ScoringContext) -> Finding | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.metrics._soundness import baseless_advice
+from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
@@ -18,12 +19,25 @@ def _absent(context: ScoringContext) -> Finding | None:
 
 
 def _items(context: ScoringContext) -> Finding | None:
-    items = context.items
+    items = context.items or _asked_items(context)
     return (
         Finding([mentions[0] for mentions in items.values()], note=", ".join(items).replace("_", " "))
         if items
         else None
     )
+
+
+def _asked_items(context: ScoringContext) -> dict[str, list[Mention]]:
+    """What the question names and the answer only points at: 'Do I need an umbrella?' 'Bring one.'"""
+    said = context.said("advice.that_one")
+    asked = [one.keys[0].removeprefix("items.") for one in context.query.all("items")[:1]]
+    return dict.fromkeys(asked, said) if said else {}
+
+
+def _reasons(context: ScoringContext) -> Finding | None:
+    """Says why. If the truth is known and nothing of it is told, 'because the weather changes' is no reason."""
+    said = context.said("reasons")
+    return Finding(said) if said and not (context.truth and context.lacks_data) else None
 
 
 def _several(context: ScoringContext) -> Finding | None:
@@ -41,7 +55,7 @@ METRIC = Metric(
     rules=(
         Rule("absent", -0.3, "advice was asked for and none is given", when=_absent, alone=True),
         Rule("items", +0.2, "names something to act on", when=_items),
-        Rule("reasons", +0.2, "says why", words="reasons"),
+        Rule("reasons", +0.2, "says why", when=_reasons),
         Rule("several", +0.1, "three recommendations or more", when=_several),
         Rule("baseless", -0.2, "the advice rests on a claim that does not hold", when=baseless_advice),
     ),

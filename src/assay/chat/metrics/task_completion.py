@@ -33,11 +33,13 @@ def _figures(context: ScoringContext) -> Finding | None:
     if figures:
         return Finding(figures[:1])
     response = context.response
+    # None of these is told: it is denied, or what is usual.
+    read = {at for one in response.quantities for at in range(one.first, one.last + 1)}
     about = {response.sentence(one.first) for one in [*context.told, *response.all("topic")]}
     own = [
         at
         for at in response.numbers
-        if response.sentence(at) in about and at not in context.quoted and not response.is_question(at)
+        if response.sentence(at) in about and at not in read | context.quoted and not response.is_question(at)
     ]
     return Finding([Place(response.starts[at], response.ends[at], at, at, "") for at in own[:1]]) if own else None
 

@@ -49,6 +49,7 @@ class PolarWords:
         self._openers = frozenset(language.get("answer_openers", ()))
         # "No rain" does not answer with no; "nope" always does.
         self._bound = frozenset(language["negation"]["words"])
+        self._joining = frozenset(language["and_words"]) | frozenset(language["linking_or"])
         # "Sure, let me look that up" promises an answer, and is none.
         courtesies = language.get("courtesies", {})
         self._courtesies = frozenset(tuple(words.split()) for words in courtesies.get("words", ()))
@@ -87,7 +88,8 @@ class PolarWords:
                 last = at + len(words) - 1
                 said = tuple([one.text for one in tokens[at : last + 1]])
                 if said == words and self._stands_alone(tokens, at, last, yes):
-                    return None if self._is_courtesy(words, tokens, last + 1) else (at, last, yes)
+                    is_none = self._is_courtesy(words, tokens, last + 1) or self._is_undone(tokens, last + 1, yes)
+                    return None if is_none else (at, last, yes)
             if token.kind == "word" and token.text not in self._openers:
                 return None
         return None
@@ -97,6 +99,14 @@ class PolarWords:
         if first == last and (yes or tokens[first].text not in self._bound):
             return True
         return last + 1 >= len(tokens) or tokens[last + 1].kind not in ("word", "number")
+
+    def _is_undone(self, tokens: Sequence[Token], after: int, yes: bool) -> bool:
+        """Whether the opposite follows at once: 'yes and no', 'yes or no'."""
+        if after + 1 >= len(tokens) or tokens[after].text not in self._joining:
+            return False
+        word = tokens[after + 1].text
+        is_end = after + 2 >= len(tokens) or tokens[after + 2].kind not in ("word", "number")  # not "yes and no wind"
+        return is_end and any(words == (word,) and other != yes for words, other in self._answers.get(word, ()))
 
     def _is_courtesy(self, words: tuple[str, ...], tokens: Sequence[Token], after: int) -> bool:
         """Whether a yes only opens a promise or a question back: 'Sure, let me check', 'Of course! Which size?'."""

@@ -1,4 +1,5 @@
-"""What a reader sees of a text: without comments, hidden elements, struck words and characters of no width.
+"""What a reader sees of a text: without comments, hidden elements, a model's reasoning, struck words and characters of
+no width.
 
 An answer is scored by what it shows. What is found has the positions of the text as it was written. Knows no words.
 """
@@ -17,7 +18,7 @@ _SOFT_HYPHEN = "\u00ad"
 _STRUCK = "\u0335-\u0338"
 # Most texts have nothing of all this, and are shown as they are.
 _MARKUP = ("<", "~~", "](", "]:", "&")
-_SUSPECT = re.compile(rf"<[!A-Za-z]|~~|\]\(|\]:|&[#A-Za-z]|[{_NO_WIDTH}{_STRUCK}]")
+_SUSPECT = re.compile(rf"<[!/A-Za-z]|~~|\]\(|\]:|&[#A-Za-z]|[{_NO_WIDTH}{_STRUCK}]")
 _INVISIBLE = re.compile(f"[{_NO_WIDTH}{_STRUCK}]")
 _TAG = r"[^<>]{0,300}"
 # Not `border-width: 0` or `background-color: transparent`, which hide nothing.
@@ -26,8 +27,11 @@ _STYLES = (
     r"|(?:font-size|opacity|height|width)\s*:\s*0(?![.\d]))"
 )
 _HIDDEN_BY = rf"(?:\shidden\b|{_STYLES}|size\s*=\s*[\"']?0\b)"
+# What models write before their answer, if nobody has taken it out.
+_REASONING = "think|thinking|thought|reasoning"
+_REASONED = re.compile(rf"</(?:{_REASONING})>", re.IGNORECASE)
 _OPENING = re.compile(
-    rf"(?P<comment><!--)|<(?P<element>script|style|template|del|strike|s)\b{_TAG}>"
+    rf"(?P<comment><!--)|<(?P<element>script|style|template|del|strike|s|{_REASONING})\b{_TAG}>"
     rf"|<(?P<hidden>[A-Za-z][A-Za-z0-9]*)\b(?=[^<>]{{0,300}}?{_HIDDEN_BY}){_TAG}>"
     r"|(?P<struck>~~)|(?P<target>\]\()|(?P<note>^\[[^\]\n]{1,100}\]:)|(?P<reversed>\u202e)",
     re.IGNORECASE | re.MULTILINE,
@@ -103,7 +107,9 @@ def _small_changes(text: str, start: int, end: int) -> Iterator[tuple[int, int, 
 
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
     """Hidden parts of a text: each is closed by the next mark that can close it, or by the end of the text."""
-    at = 0
+    at = _end_of_reasoning(text)
+    if at:
+        yield 0, at
     absent: set[str] = set()
     while (opening := _OPENING.search(text, at)) is not None:
         start, at = opening.start(), opening.end()
@@ -122,6 +128,14 @@ def _hidden(text: str) -> Iterator[tuple[int, int]]:
             at = len(text)
         is_text = kind in ("target", "note")  # "[words](target)": the bracket stays
         yield start + is_text, at
+
+
+def _end_of_reasoning(text: str) -> int:
+    """Where the answer begins after reasoning that the prompt has opened: "… so 15 °C.</think>Hello!"."""
+    closing = _REASONED.search(text) if "</" in text else None
+    if closing is None or f"<{closing.group()[2:]}".lower() in text[: closing.start()].lower():
+        return 0
+    return closing.end()
 
 
 def as_latin(word: str) -> str:

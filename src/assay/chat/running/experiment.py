@@ -184,6 +184,21 @@ class Experiment:
         return free_names(BASELINES, self.agent_names) if self.baselines else []
 
     @property
+    def used_by_baselines(self) -> Used:
+        """The services that baselines count as using: those of the agents that they are compared with.
+
+        No agent with tools of its own knows the made-up weather, so none is checked against it. If all are such agents,
+        a baseline that was checked would make any text look skilled.
+        """
+        everything = Used(uses_setup=True, uses_model=True)
+        if not self.environment.is_made_up or not self.suite.has_made_up_truth:
+            return everything
+        used = [Used.by(agent.kind()) for agent in self.agents]
+        if any(one.uses_setup for one in used):
+            return everything
+        return Used(uses_setup=False, uses_model=any(one.uses_model for one in used))
+
+    @property
     def notes(self) -> list[str]:
         """What readers need to know before the numbers."""
         objects = {

@@ -255,13 +255,16 @@ class Playing:
         of = self._experiment
         assert self._services is not None
         answering = baselines_of(DOMAINS.get(of.suite.domain), of.suite.language)
+        uses = of.used_by_baselines
+        names = zip(BASELINES, of.baseline_names, strict=True)
         runner = Runner(
             of.suite,
-            {name: BaselineHost(answering[one]) for one, name in zip(BASELINES, of.baseline_names, strict=True)},
+            {name: BaselineHost(answering[one], uses=uses) for one, name in names},
             self._services.look_up_truth,
             scorer=self._scorer,
             seed=of.seed,
             pace=Pace(retries=0, warm_up=False),
             skip=of.environment.unplayable,
+            is_made_up=of.environment.is_made_up,
         )
         await runner.run(sink, done=done)

@@ -340,6 +340,11 @@ class Suite(_Model):
         return not self.tools or any(turn.weather for scenario in self.scenarios for turn in scenario.turns)
 
     @property
+    def has_made_up_truth(self) -> bool:
+        """Whether the truth of a turn is looked up in the agents' environment."""
+        return any(turn.weather is not None for scenario in self.scenarios for turn in scenario.turns)
+
+    @property
     def has_restarts(self) -> bool:
         """Whether the process of an agent is killed in one of its scenarios."""
         return any(scenario.has_restarts for scenario in self.scenarios)

@@ -6,12 +6,14 @@ list, one call), and a flat table. Temperatures are in °C unless the data says 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
 from assay.chat.domains import Domain, Fact, Truth, first_value, read_mapping, read_number, read_text
+from assay.errors import UsageError
 
 _TEMPERATURE = ("temperature", "temp", "temp_c", "temperature_c", "temp_f", "temperature_f", "temperature_celsius")
 _FEELS = ("feels_like", "feelslike", "feels_like_c", "apparent_temperature", "feelslike_c", "feels_like_f")
@@ -25,6 +27,7 @@ _CURRENT = ("current", "current_weather", "now")
 _WEATHER = frozenset((*_CURRENT, *_TEMPERATURE, *_DAYS, "main"))
 _ENVELOPES = ("data", "result", "weather", "report", "weather_data")
 _KELVIN_ABOVE = 150.0
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # How deep a list of days may be nested: {"forecast": {"daily": [...]}}.
 _DEEPEST = 3
 
@@ -52,7 +55,7 @@ def read_truth(data: Any) -> Truth:
     condition = reader.condition(current, where)
     if condition:
         states[None] = condition
-    today = reader.date(current)
+    today = reader.date(current, where)
     for day, high, low, state in reader.days(root, field):
         facts += [
             Fact("temperature", value, role, day) for role, value in (("high", high), ("low", low)) if value is not None
@@ -108,9 +111,9 @@ class _Reader:
                 words.append(said)
         return words[0] if words else None
 
-    def date(self, table: Mapping[str, Any]) -> str | None:
-        """An ISO date, or the day's name as it is given."""
-        value = first_value(table, _DATE)[1]
+    def date(self, table: Mapping[str, Any], where: str) -> str | None:
+        """An ISO date, or the day's name as it is given. Raises UsageError if there is no such date."""
+        name, value = first_value(table, _DATE)
         if value is None:
             return None
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e11:
@@ -119,6 +122,12 @@ class _Reader:
             return str(value.isoformat())[:10]
         if not isinstance(value, str) or not value.strip():
             return None
+        if _ISO_DATE.match(value):
+            try:
+                datetime.fromisoformat(value[:10])
+            except ValueError:
+                hint = "Write it as year, month and day: 2026-11-18"
+                raise UsageError(f"{where}.{name} is {value!r:.60}, which is no date", hint=hint) from None
         return value.strip()[:10] if value[:4].isdigit() else value.strip().lower()
 
     def days(self, root: Mapping[str, Any], field: str) -> list[tuple[str, float | None, float | None, str | None]]:
@@ -141,7 +150,7 @@ class _Reader:
             inner = main if isinstance(main, Mapping) else table
             if isinstance(table.get("temp"), Mapping):
                 inner = table["temp"]
-            highs, lows, states = gathered.setdefault(self.date(table) or f"day {at + 1}", ([], [], []))
+            highs, lows, states = gathered.setdefault(self.date(table, where) or f"day {at + 1}", ([], [], []))
             single = self.temperature(table if inner is table else inner, _TEMPERATURE, where)
             high, low = self.temperature(inner, _HIGH, where), self.temperature(inner, _LOW, where)
             highs += [found for found in (high if high is not None else single,) if found is not None]

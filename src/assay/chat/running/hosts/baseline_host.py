@@ -19,17 +19,21 @@ from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.baselines import Answering
+    from assay.chat.running.environment import UsesServices
 
 
 class BaselineHost:
     """One baseline."""
 
-    # It could have used the setup, so it is checked against the same truth as agents that do.
-    uses_setup = uses_model = True
     processes = 1
 
-    def __init__(self, answering: Answering) -> None:
+    def __init__(self, answering: Answering, *, uses: UsesServices) -> None:
+        """`uses` are the services of the agents that it is compared with: it is held to what they are held to.
+
+        Beside an agent that uses the setup, it could have used it too, and is checked against the same truth.
+        """
         self._answering = answering
+        self.uses_setup, self.uses_model = uses.uses_setup, uses.uses_model
         self._kept = lru_cache(maxsize=1)(lambda text: redacted(whole_text(text)))
         """The text without secrets; one of the baselines always says the same."""
 
@@ -54,7 +58,8 @@ class BaselineHost:
             text = self._answering(message)
             wall = time.perf_counter() - started
             fault = None if situation.fault is None else str(situation.fault)
-            record = Record(fault=fault, wall=wall, first_text=wall if text else None, own_tool_calls=0)
+            calls = 0 if self.uses_setup else None  # nor is it known what tools a plain function calls
+            record = Record(fault=fault, wall=wall, first_text=wall if text else None, own_tool_calls=calls)
             yield PlayedTurn(at, self._kept(text), record, known, message if user is not None else "")
 
     async def close(self) -> None:

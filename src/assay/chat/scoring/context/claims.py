@@ -232,7 +232,10 @@ def _is_habitual(context: ScoringContext, said: Mention | Quantity, habits: Sequ
     response = context.response
     ends = context.reader.clause_ends(response)
     at = bisect_right(ends, said.first) - 1
-    start = max(response.sentence(said.first)[0], ends[at] if at >= 0 else 0)
+    first = response.sentence(said.first)[0]
+    if at >= 0 and ends[at] > first and response.tokens[ends[at] + 1].text in context.reader.adding:
+        at -= 1  # "usually around 14 °C, with some clouds": what is added is as usual
+    start = max(first, ends[at] if at >= 0 else 0)
     return any(start <= habit.first < said.first or habit.last == start - 1 for habit in habits)
 
 

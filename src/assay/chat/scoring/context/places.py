@@ -242,11 +242,17 @@ class Subjects:
         if between[-1].text in self._products.of and not self._domain.uses_places:
             # "€499 is the price of the Velvet Armchair"
             return all(token.units or self._products.links_price(token) for token in between)
-        return (
-            between[-1].text in self._reader.prepositions
-            and not any(token.kind == "word" and not token.units and not self._joins(token) for token in between[:-1])
-            and not any(token.text in ",;.|" for token in between)
-        )
+        if between[-1].text not in self._reader.prepositions or any(token.text in ",;.|" for token in between):
+            return False
+        words = [token for token in between[:-1] if token.kind == "word" and not token.units]
+        return all(map(self._joins, words)) or self._adds_state(words)
+
+    def _adds_state(self, words: Sequence[Token]) -> bool:
+        """Whether words add a state with some that describe it: '6 °C and a few scattered clouds in Glasgow'."""
+        if not words or words[0].text not in self._reader.and_words or not self._joins(words[-1]):
+            return False
+        verbs = self._products.copulas
+        return not any(token.text in verbs or token.text in self._openers for token in words[1:-1])
 
     def _joins(self, token: Token) -> bool:
         """Whether a word only adds a state to a figure: '6 °C and rain in Glasgow'."""

@@ -211,7 +211,7 @@ class ProductNames:
         return at in amounts and article - at > _SHORTEST_NAME
 
     def links_price(self, token: Token) -> bool:
-        is_small = token.text in self._copulas or token.text in self._articles or token.text in self.of
+        is_small = token.text in self.copulas or token.text in self._articles or token.text in self.of
         return is_small or token.text == "," or any(phrase.keys[-1] == "topic" for phrase in token.phrases)
 
     def _listed_products(self, reading: Reading, known: set[int]) -> list[Place]:
@@ -221,19 +221,22 @@ class ProductNames:
         text speaks of alternatives or the other name ends with the same noun. Of one word, a name needs the same mark.
         """
         tokens, found, marks = reading.tokens, [], set[str]()
+        counted = {at for figure in reading.quantities for at in range(figure.first, figure.last + 1)}
+        # "Summit Tent 2": a number without a unit may be a part of the name.
+        numbers = {at for at, token in enumerate(tokens) if token.kind == "number" and at not in counted}
         for line in [0, *(at + 1 for at, token in enumerate(tokens) if token.kind == "newline")]:
             first = line
             while first < len(tokens) and tokens[first].kind not in ("word", "newline"):
                 first += 1
             last = first
-            while last < len(tokens) and tokens[last].kind == "word":
+            while last < len(tokens) and (tokens[last].kind == "word" or (last > first and last in numbers)):
                 last += 1
             if last == len(tokens) or tokens[last].text not in _LABEL_ENDS:
                 continue
             if first in known:
                 marks.add(_list_mark(tokens[line:first]))
             label = tokens[first:last]
-            if all(word.capital and self._tells_apart(word) for word in label):
+            if all(word.kind == "number" or (word.capital and self._tells_apart(word)) for word in label):
                 name = " ".join(token.folded for token in label)
                 place = Place(reading.starts[first], reading.ends[last - 1], first, last - 1, name)
                 found.append((place, _list_mark(tokens[line:first])))
@@ -297,11 +300,12 @@ class ProductNames:
 
     def _begins_predicate(self, following: Sequence[Token]) -> bool:
         """Whether the token after a name is a verb, or a mark that ends the name."""
-        verbs = self._copulas | self._verbs
+        verbs = self.copulas | self._verbs
         return any(token.text in verbs or token.text in CLAUSE_MARKS or token.phrases for token in following)
 
     @once
-    def _copulas(self) -> frozenset[str]:
+    def copulas(self) -> frozenset[str]:
+        """Verbs that link a name with what is said of it."""
         return frozenset(self._reader.lexicon.language["copulas"])
 
     def _ends_name(self, tokens: Sequence[Token], at: int) -> bool:
@@ -322,7 +326,7 @@ class ProductNames:
 
     @once
     def _not_telling(self) -> frozenset[str]:
-        return self._reader.function_words | self._copulas | self._same
+        return self._reader.function_words | self.copulas | self._same
 
 
 def _list_mark(before: Sequence[Token]) -> str:
