@@ -18,6 +18,7 @@ from assay.chat.load.plan import LoadPlan, PlannedStep
 from assay.chat.load.results import EMPTY_ANSWER, AgentLoad, LoadStep, figure_of
 from assay.compare import compare, side_of
 from assay.errors import UsageError
+from assay.report.html.load import page
 from assay.report.load_words import isolation_words, knee_words, leak_words
 from assay.report.terminal.load import tables
 from assay.runs import load as load_run
@@ -124,6 +125,23 @@ def test_the_knee_is_where_throughput_stops_rising_and_waiting_does_not() -> Non
     assert AgentLoad("a", steps).knee == 10
     assert AgentLoad("a", steps[:2]).knee is None
     assert AgentLoad("a", steps[:1]).knee is None
+
+
+def test_a_knee_that_rests_on_a_busy_machine_is_unsure() -> None:
+    # With ten users neither side could use a core in full: that throughput fell there says nothing about the agent.
+    steps = [step(1, seconds=0.55, walls=[100.0] * 4), step(10, seconds=1.0, walls=[500.0] * 4)]
+    load = AgentLoad("a", steps)
+    assert (load.knee, load.starved, load.knee_is_unsure) == (1, [10], True)
+    assert knee_words(load) == "1 user, at 7.3 turns/s; unsure, the machine was busy"
+    two = LoadResult(loads=[load, replace(load, agent="b")], plan=LoadPlan(users=(1, 10)))
+    (said,) = two.cautions  # once for all agents
+    assert "(a with 10 users; b with 10 users)" in said
+    assert "look worse than they are" in said
+    shown = page(two)
+    assert shown.index("Something else kept the machine busy") < shown.index("Throughput against users")
+    idle = AgentLoad("a", [replace(one, cpu_seconds=one.seconds) for one in steps])
+    assert (idle.knee, idle.knee_is_unsure) == (1, False)
+    assert LoadResult(loads=[idle], plan=LoadPlan(users=(1, 10))).cautions == []
 
 
 def test_a_leak_is_the_slope_over_rounds_without_the_first() -> None:

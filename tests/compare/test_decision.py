@@ -163,6 +163,7 @@ def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
     bundled = "Restart, cancellation and consent are for agents that come with assay."
     for part in (suites, "assay chat load", bundled):
         assert part in words
+    assert "Developer experience was not measured, so what developers feel rests on the other criteria." in words
 
 
 def with_effort(one: Answer, score: float) -> Answer:

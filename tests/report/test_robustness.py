@@ -75,6 +75,7 @@ def test_page_escapes_what_agents_said_and_leads_to_spans_and_log() -> None:
 
 def test_markdown_and_junit_name_the_outcome() -> None:
     text = trials_markdown(SCORES)
+    assert "0 more scenarios" not in text
     assert "| calls-without-finish-reason | silent | silent | silent | silent ! | silent |" in text
     assert "| html | recovered | recovered | recovered | recovered ! | recovered |" in text
     assert trials_junit(SCORES).count("<failure") == 6  # five silent failures, and a next turn

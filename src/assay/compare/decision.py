@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall, ScenarioTable, Shortcoming
 from assay.compare.standing import TIE, contributions
-from assay.compare.weights import OPERATIONS, PRESETS, PRIORITIES
+from assay.compare.weights import EXPERIENCE_GROUP, OPERATIONS, PRESETS, PRIORITIES
 
 if TYPE_CHECKING:
     from assay.chat.load.results import AgentLoad
@@ -84,6 +84,8 @@ class Decision:
     level: float
     untested: tuple[str, ...]
     """Criteria of operations that were not measured."""
+    has_experience: bool = True
+    """Whether developer experience was measured for all agents."""
 
     @property
     def is_open(self) -> bool:
@@ -98,6 +100,7 @@ class Decision:
             "scenarios": self.scenarios,
             "level": self.level,
             "not_tested": list(self.untested),
+            "has_developer_experience": self.has_experience,
         }
 
 
@@ -123,6 +126,7 @@ def decision_of(table: ScenarioTable, *, seed: int, level: float = 0.95, reps: i
         len(table.sums),
         level,
         tuple(name for name in OPERATIONS if name not in measured),
+        any(criterion.group == EXPERIENCE_GROUP for criterion in table.means.criteria),
     )
 
 

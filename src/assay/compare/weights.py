@@ -22,6 +22,7 @@ OUTCOME: Final = {
 }
 """Criteria of the outcome by name, each with its question."""
 OUTCOME_GROUP: Final = "outcome"
+EXPERIENCE_GROUP: Final = "developer experience"
 
 ROBUSTNESS, RESTART, LOAD, COST = "robustness", "restart", "load", "cost"
 CANCELLATION, CONSENT = "cancellation", "consent"

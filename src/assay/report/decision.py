@@ -89,8 +89,13 @@ def needed_words(answer: PriorityAnswer) -> str:
 
 def untested_words(decision: Decision) -> str:
     """What was not tested and may separate the agents, with how to test it."""
+    experience = (
+        ""
+        if decision.has_experience
+        else "Developer experience was not measured, so what developers feel rests on the other criteria."
+    )
     if not decision.untested:
-        return "Everything that assay can test was tested." if decision.is_open else ""
+        return experience or ("Everything that assay can test was tested." if decision.is_open else "")
     suites = [name for name in decision.untested if name not in _WITHOUT_SUITE]
     each = f" and the same with {_listed(suites[1:])}" if len(suites) > 1 else ""
     commands = [f"`assay chat run --suite {suites[0]}`{each}"] if suites else []
@@ -101,7 +106,7 @@ def untested_words(decision: Decision) -> str:
     runs = f"Run {_listed(commands)}, then `assay decide` with the names of all runs." if commands else ""
     prices = "Cost counts once the price of every model is known." if COST in decision.untested else ""
     names = _listed([_title(name) for name in decision.untested])
-    return " ".join(part for part in (f"Not tested here: {names}.", runs, only, prices) if part)
+    return " ".join(part for part in (experience, f"Not tested here: {names}.", runs, only, prices) if part)
 
 
 def basis_words(decision: Decision) -> str:

@@ -50,12 +50,16 @@ class LoadResult(Result):
     @property
     def notes(self) -> list[str]:
         """What readers need to know before the numbers."""
-        found = [
+        return [*self.conditions, *self.cautions]
+
+    @property
+    def conditions(self) -> list[str]:
+        """What holds for every load test."""
+        return [
             "The model is assay's scripted stand-in and the weather is made up, both on loopback in one process: these "
             "results compare frameworks, not models.",
             _CLOSED_LOOP,
         ]
-        return found + self.cautions
 
     @property
     def cautions(self) -> list[str]:
@@ -69,12 +73,15 @@ class LoadResult(Result):
                     f"{load.agent}: with {users} the embedded services used more than {BUSY:.0%} of a core, so "
                     "throughput there is limited by them and not by the agent."
                 )
-            if load.starved:
-                found.append(
-                    f"{load.agent}: with {', '.join(map(str, load.starved))} users neither the agent nor the services "
-                    "could use a core in full although work was waiting: something else kept the machine busy. CPU "
-                    "time, memory and isolation hold; times and throughput are too bad. Repeat it when it is idle."
-                )
+        starved = [
+            f"{load.agent} with {', '.join(map(str, load.starved))} users" for load in self.loads if load.starved
+        ]
+        if starved:
+            found.append(
+                f"Something else kept the machine busy: neither the agent nor the services could use a core in full "
+                f"although work was waiting ({'; '.join(starved)}). CPU time, memory and isolation hold; times, "
+                "throughput and a knee found there look worse than they are. Repeat the test when the machine is idle."
+            )
         return found
 
     def tallies(self) -> dict[str, dict[Case, dict[str, State]]]:
@@ -127,6 +134,7 @@ class LoadResult(Result):
                     "leaked_blocks_a_session": None if load.leaked_blocks is None else _ends(load.leaked_blocks),
                     "failure": load.failure or None,
                     "limited_by_services": load.limited_by_services,
+                    "kept_waiting_by_the_machine": load.starved,
                     "steps": [
                         {"users": step.users, "repetition": step.repetition, "turns": step.turns}
                         | {"seconds": step.seconds, "asked": step.asked, "recalled": step.recalled}

@@ -105,7 +105,7 @@ def test_several_agent_objects_are_explained_once() -> None:
     said = own_agents_note({"one": "adk", "two": "pydantic-ai", "three": "adk"})
     ways = [FRAMEWORKS[name].redirects for name in ("adk", "pydantic-ai")]
     assert said.startswith("one, two, three are your own agent objects: ")
-    assert f"redirected that of one, three {ways[0]}; that of two {ways[1]}. This reaches" in said
+    assert f"the model is redirected {ways[0]} (one, three); {ways[1]} (two). This reaches" in said
     assert own_agents_note({}) == ""
 
 

@@ -90,6 +90,36 @@ def test_handoffs_are_calls_too(world: World, tracing: Tracing) -> None:
     calls = {"transfer_to_history_tutor": {}, "look_up_event": {"year": 64, "place": "Rome"}}
     asked = said("openai-agents:openai_tutors:plain", "What happened in 64?", world, tracing, calls)
     assert asked.text == "In 64 a great fire broke out in Rome."
+    # The SDK traces a handoff as such and not as a tool; it has not failed for that.
+    handed, looked_up = asked.trace.tool_calls
+    assert (handed.name, handed.result, handed.error) == (
+        "transfer_to_history_tutor",
+        {"assistant": "History Tutor"},
+        None,
+    )
+    assert looked_up.error is None
+
+
+def test_a_model_that_hears_of_wrong_arguments_makes_the_call_again(world: World, tracing: Tracing) -> None:
+    agent, calls, words = CASES["pydantic"]
+    for quirk in ("arguments_wrong_type*1", "arguments_missing*1"):
+        asked = said(agent, "Please do it.", world, tracing, calls, quirk=quirk)
+        assert asked.trace.tool_calls[0].error is not None
+        assert words in asked.text
+
+
+def test_tools_whose_dependencies_are_a_text_get_the_name_of_the_user(world: World, tracing: Tracing) -> None:
+    calls: Calls = {"roll_dice": {}, "get_player_name": {}}
+    asked = said("pydantic-ai:pydantic_dice:agent", "My guess is 4", world, tracing, calls)
+    assert asked.trace.tool_calls[1].result == "ada"
+    assert asked.text.endswith("Get player name: ada.")
+
+
+def test_an_agent_that_must_call_a_tool_to_answer_calls_no_other_for_it(world: World, tracing: Tracing) -> None:
+    asked = said("pydantic-ai:pydantic_dice:judge", "I just lost my card!", world, tracing)
+    assert asked.calls == []
+    assert "none of my tools" in asked.text or "beyond what my tools can do" in asked.text
+    assert "weather" not in asked.text
 
 
 @pytest.mark.parametrize(

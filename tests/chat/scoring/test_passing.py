@@ -108,6 +108,25 @@ def test_an_answer_that_states_a_whole_table_of_a_tool_passes_without_a_truth(
     assert scored(said, domain="weather", user=asked, truth=None, tool_calls=calls).passed is passes
 
 
+@pytest.mark.parametrize(
+    ("said", "result", "passes"),
+    [
+        ("Roll dice: 5.", 5, True),
+        ("You got 5.5!", 5.5, True),
+        ("Roll dice: 5.", 6, False),
+        ("Roll dice: 4.", 4, False),  # the question has it
+        ("Roll dice: yes.", True, False),
+        ("Roll dice: five.", "five", False),  # a word may stand in any answer
+    ],
+)
+def test_an_answer_with_the_figure_that_is_all_a_tool_returned_passes_without_a_truth(
+    said: str, result: object, passes: bool
+) -> None:
+    calls = [ToolCall(name="roll_dice", arguments={}, result=result)]
+    answer = scored(said, domain="weather", user="My guess is 4", truth=None, tool_calls=calls)
+    assert answer.passed is passes, answer.failures
+
+
 def test_a_wrong_figure_fails_whatever_the_mean_is() -> None:
     answer = scored("A single ticket costs €98.90, and it is in stock in every shop of the city, as it always was.")
     assert answer.entries["accuracy"].score >= 0.7

@@ -88,6 +88,7 @@ def test_a_call_is_made_and_its_result_told(model: ScriptedModel) -> None:
         (["soup", {"dish": "fish"}], "Find recipe: soup, Dish: fish."),
         ({"status": "error", "error_message": "There is none."}, "I could not do that: There is none."),
         ("Error: no such dish", "I could not do that: Error: no such dish."),
+        ("2 validation errors: no dish", "I could not do that: 2 validation errors: no dish."),
     ],
 )
 def test_what_a_tool_returns_is_told(model: ScriptedModel, result: Any, told: str) -> None:

@@ -91,12 +91,12 @@ def own_agents_note(agents: Mapping[str, str]) -> str:
     for name, framework in agents.items():
         ways.setdefault(FRAMEWORKS[framework].redirects, []).append(name)
     if len(agents) == 1:
-        who, [how] = f"{next(iter(agents))} is your own agent object", ways
+        who, [how] = f"{next(iter(agents))} is your own agent object: the model is redirected", ways
     else:
-        who = f"{', '.join(agents)} are your own agent objects"
-        how = "; ".join(f"that of {', '.join(names)} {way}" for way, names in ways.items())
+        who = f"{', '.join(agents)} are your own agent objects: the model is redirected"
+        how = "; ".join(f"{way} ({', '.join(names)})" for way, names in ways.items())
     return (
-        f"{who}: the model is redirected {how}. This reaches what exists once the module is imported, and no agent or "
+        f"{who} {how}. This reaches what exists once the module is imported, and no agent or "
         "client that a tool creates later with an address of its own. Tools are the agent's own, so faults of the "
         "weather service and known preferences do not reach it, what they return is not compared with the embedded "
         "weather, and calls of tools that it does not have are not expected."
@@ -120,13 +120,21 @@ class Dependencies:
 
 
 def without_arguments(wanted: type, word: str) -> Dependencies:
-    """Dependencies of a type that can be created without arguments; raises UsageError if it cannot."""
+    """Dependencies of a type that can be created without arguments, or the user's name where they are a text.
+
+    Raises UsageError if the type needs arguments.
+    """
     if _required(wanted):
         raise UsageError(
             f"the agent needs {word} of type {wanted.__name__}, which cannot be created without arguments",
             hint="Name a function that creates it in a file of agents: deps: module:function",
         )
-    return Dependencies(wanted)
+    # A text says who the user is, as in the quick start of Pydantic AI; an empty one would say nothing.
+    return Dependencies(_name_of if wanted is str else wanted)
+
+
+def _name_of(user: str) -> str:
+    return user
 
 
 def _required(made_by: Any) -> list[str]:

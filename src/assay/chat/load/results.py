@@ -256,6 +256,14 @@ class AgentLoad:
         return None
 
     @property
+    def knee_is_unsure(self) -> bool:
+        """Whether the knee rests on a step in which something else kept the machine busy."""
+        if self.knee is None:
+            return False
+        following = [users for users in self.answered if users > self.knee]
+        return not {self.knee, *following[:1]}.isdisjoint(self.starved)
+
+    @property
     def leak(self) -> Estimate | None:
         """Kilobytes that stay for each closed session: the slope over rounds. None if no sessions were closed.
 

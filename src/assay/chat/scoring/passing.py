@@ -8,7 +8,7 @@ claimed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from assay.chat.checks import Check
 from assay.chat.reading.visible import visible_part
@@ -225,7 +225,7 @@ def _error_texts(error: str | None, result: object) -> Iterator[str]:
 
 def _passes_on_result(turn: Turn) -> bool:
     """Whether the answer has a whole sentence that a tool returned, as agents with tools of their own give it, or
-    everything that stands in a table.
+    everything that stands in a table, or the figure that is all it returned.
     """
     said, asked = (turn.assistant or "").casefold(), (turn.user or "").casefold()
     results = [call.result for call in turn.tool_calls or () if call.error is None]
@@ -233,14 +233,20 @@ def _passes_on_result(turn: Turn) -> bool:
         len(text.split()) >= _SHORTEST_SENTENCE and text.strip().casefold() in said
         for result in results
         for text in _texts_in(result)
-    ) or any(_states_all(list(_values_in(result)), said, asked) for result in results)
+    ) or any(_states_all(result, said, asked) for result in results)
 
 
-def _states_all(values: Sequence[str], said: str, asked: str) -> bool:
-    """Whether an answer has every value of a table as whole words, and not only those of the question."""
-    if len(values) < _SMALLEST_TABLE or all(value in asked for value in values):
+def _states_all(result: object, said: str, asked: str) -> bool:
+    """Whether an answer has a figure, or every value of a table, as whole words, and not only those of the question."""
+    values = list(_values_in(result))
+    is_figure = isinstance(result, (int, float))
+    if len(values) < (1 if is_figure else _SMALLEST_TABLE) or all(_stands_in(value, asked) for value in values):
         return False
-    return all(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|[.,]\d)", said) for value in values)
+    return all(_stands_in(value, said) for value in values)
+
+
+def _stands_in(value: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|[.,]\d)", text) is not None
 
 
 def _values_in(result: object) -> Iterator[str]:

@@ -59,7 +59,7 @@ WIRE_QUIRKS: Mapping[str, str] = {
     "stream_error": "the stream sends an error in the middle of the answer",
     "stream_not_json": "an event of the stream is broken JSON",
     "stream_stalls": "the stream stops in the middle of the answer and stays open",
-    "ignores_stream": "the endpoint ignores `stream` and sends the completion as a whole",
+    "ignores_stream": "the endpoint ignores that a stream is asked for and sends the completion as a whole",
     "context_too_long": "status 400: the context is too long",
     "status_401": "status 401: the key is not accepted",
     "status_413": "status 413: the request is too large",

@@ -166,7 +166,8 @@ def _quirks(scores: Scores) -> str:
     sums = "; ".join(
         f"{_escaped(one.agent)} {one.handled} of {one.total}" for one in quirk_summaries(rows, scores.agents)
     )
-    words = f"Neither silent nor hung nor crashed: {sums}. All recovered from {counted(recovered, 'more scenario')}."
+    words = f"Neither silent nor hung nor crashed: {sums}."
+    words += f" All recovered from {counted(recovered, 'more scenario')}." if recovered else ""
     untested = sum(row.is_untested for row in rows)
     words += f" Not shown: {counted(untested, 'scenario')} {UNTESTED}." if untested else ""
     return f"**Robustness** (worst first; ! the next turn fails too)\n\n{words}\n\n" + "\n".join(lines)

@@ -33,13 +33,14 @@ def content(result: LoadResult) -> Content:
     charts = element(
         "div",
         figures.add("load_throughput", rows=_throughput(result)),
-        figures.add("load_waiting", rows=_waiting(result)),
         figures.add("memory_by_sessions", rows=_memory(result)),
         class_="figures",
     )
+    # Its panels lie side by side, as wide as the page.
+    waiting = figures.add("load_waiting", rows=_waiting(result))
     body = [
         section("Answer", _summary(result)),
-        section("Against users", charts),
+        section("Against users", charts + waiting),
         *(section(f"Steps of {load.agent}", _steps(load)) for load in result.loads),
         section("Isolation", _isolation(result)),
         section("Errors", _errors(result)),
@@ -72,7 +73,8 @@ def _summary(result: LoadResult) -> Markup:
             rows.append([isolated(load.agent), f"not measured: {load.failure}", "–", "–", "–", "–"])
     header = ["agent", "knee", "memory", "memory of a session", "isolation", "leak"]
     shown = table(header, rows, numeric=(), label="Knee, memory, isolation and leaks")
-    return element("div", shown, class_="measured by-agent")
+    cautions = join(element("p", words, class_="note") for words in result.cautions)
+    return element("div", shown, class_="measured by-agent") + cautions
 
 
 def _steps(load: AgentLoad) -> Markup:
@@ -139,7 +141,7 @@ def _method(result: LoadResult) -> Markup:
         "process while the sessions of a step are open, after garbage was collected. A leak is the slope of memory "
         "over rounds of sessions that were opened and closed, the first round left out."
     )
-    return join(element("p", words) for words in (*result.notes, explained))
+    return join(element("p", words) for words in (*result.conditions, explained))
 
 
 def _throughput(result: LoadResult) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+from agents import Agent, Handoff, ModelResponse, RunContextWrapper, RunHooks
 from agents.tracing import (
     FunctionSpanData,
     GenerationSpanData,
@@ -74,13 +74,32 @@ def note_failure(error: Exception) -> None:
 
 
 class RefusedCalls(RunHooks[Any]):
-    """Records spans of calls for tools that do not exist, which the SDK does not trace."""
+    """Records spans of calls that the SDK does not trace as tools: handoffs, and calls for tools that do not exist."""
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         known = {tool.name for tool in agent.tools}
-        for call in response.output:
-            if isinstance(call, ResponseFunctionToolCall) and call.name not in known:
-                GenAISpans("openai").refused(call.name, arguments=call.arguments, reason="there is no such tool")
+        calls = [call for call in response.output if isinstance(call, ResponseFunctionToolCall)]
+        others = [call for call in calls if call.name not in known]
+        if not others:
+            return
+        if agent.mcp_servers:
+            known = {tool.name for tool in await agent.get_all_tools(context)}
+        handoffs = dict(_named(one) for one in agent.handoffs)
+        spans = GenAISpans("openai")
+        for call in others:
+            if call.name in handoffs:
+                spans.start_tool(call.name, call.name, arguments=call.arguments)
+                # What the SDK tells the model.
+                spans.end_tool(call.name, result={"assistant": handoffs[call.name]})
+            elif call.name not in known:
+                spans.refused(call.name, arguments=call.arguments, reason="there is no such tool")
+
+
+def _named(one: Agent[Any] | Handoff[Any, Any]) -> tuple[str, str]:
+    """The tool that hands the conversation over, and the name of the agent that gets it."""
+    if isinstance(one, Handoff):
+        return one.tool_name, one.agent_name
+    return Handoff.default_tool_name(one), one.name
 
 
 def _kind(error: SpanError | None) -> str | None:

@@ -19,7 +19,7 @@ _LONGEST_RESULT = 2_000_000
 _DEEPEST = 4
 _ENVELOPES = ("result", "output", "data", "response", "content", "value")
 _FAILURE = re.compile(
-    r"^\s*(\W*(tool |function )?(error|exception|failed|failure)\b|an error occurred|sorry\b)"
+    r"^\s*(\W*(tool |function )?(error|exception|failed|failure)\b|an error occurred|sorry\b|\d+ validation errors?\b)"
     r"|\b(error occurred|error executing|failed to|function failed|could not|couldn't|timed out|unavailable"
     r"|exception|traceback)\b",
     re.IGNORECASE,

@@ -25,7 +25,7 @@ _LONGEST_ARGUMENT = 200
 _LONGEST_ANSWER = 4_000
 _SENTENCE_WORDS = 4
 _HANDS_OVER = re.compile(r"(transfer|hand_?off)_to_", re.IGNORECASE)
-_IS_ERROR = re.compile(r"\W*(tool |function )?(error|exception|failed|failure)\b", re.IGNORECASE)
+_IS_ERROR = re.compile(r"\W*(\d+ validation |tool |function )?(errors?|exception|failed|failure)\b", re.IGNORECASE)
 _GOOD = frozenset({"success", "ok", "done", "succeeded"})
 
 

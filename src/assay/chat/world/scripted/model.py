@@ -38,6 +38,8 @@ _OFF_BY = (4.0, 9.0)
 _LONGEST_ARGUMENT = 200
 # ADK's agents with tools and an output schema give their answer as the arguments of this one.
 _ANSWER_TOOL = "set_model_response"
+# Those of Pydantic AI must call a tool, this one if there is nothing else to call.
+_OUTPUT_TOOL = "final_result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class _Turn:
         if intent.message.social in talk.SOCIAL:
             return ModelOutput(draw.choice(talk.SOCIAL[intent.message.social]))
         tells_weather = self.toolbox.has(tools.CURRENT) or self.toolbox.has(tools.FORECAST)
-        return ModelOutput(draw.choice(talk.OFF_TOPIC), is_beyond=not tells_weather)
+        return ModelOutput(draw.choice(talk.OFF_TOPIC if tells_weather else talk.BEYOND), is_beyond=not tells_weather)
 
     def as_the_scenario_says(self) -> ModelOutput:
         """The calls that the turn expects, and then what they returned."""
@@ -314,7 +316,8 @@ class _Turn:
         """The output if a tool must be called: a call that was planned anyway, else the named tool.
 
         If none is named, it is the first one, and after its result the last one: frameworks whose agents have a
-        structured output list the tool that takes it after the others.
+        structured output list the tool that takes it after the others. A tool known to take the answer is called at
+        once.
         """
         names = list(self.toolbox.parameters)
         if not names:
@@ -323,7 +326,7 @@ class _Turn:
         fitting = tuple(call for call in output.calls if name is None or call.name == name)
         if fitting:
             return ModelOutput(calls=fitting)
-        if name is None and self.has_called:
+        if name is None and (self.has_called or names[-1].startswith(_OUTPUT_TOOL)):
             return ModelOutput(calls=(self.required_call(names[-1], output.text),))
         return ModelOutput(calls=(self.required_call(name or names[0]),))
 

@@ -35,6 +35,10 @@ OFF_TOPIC = (
     "That is outside of what I can do: I help with the weather. Name a city, and I can check the weather there.",
     "I'm a weather assistant, so I can't help with that. However, I can tell you the weather in any city you name.",
 )
+BEYOND = (
+    "I can't help with that, because none of my tools is made for it. Ask me for something that they can do.",
+    "That is beyond what my tools can do, so I can't help with that. You can ask me for something else.",
+)
 SOCIAL = {
     "greeting": (
         "Hello! I can tell you the current weather or the forecast for any city. Just name the one you want to know.",

@@ -14,7 +14,7 @@ from typing import Any
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall
 from assay.compare.standing import CriterionMeans, Standing, WeightRange
-from assay.compare.weights import MAX_WEIGHT, PRESETS, Weights
+from assay.compare.weights import MAX_WEIGHT, PRESETS, TURNS_ANSWERED, Weights
 from assay.report.decision import percent
 from assay.report.facts import failed_trials
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
@@ -24,9 +24,13 @@ from assay.report.text import shorten
 from assay.types import Estimate
 
 _STEP = 0.25
-_OUTCOME = (
-    "A failed turn has no scores, so only this share counts it; the page opens with weights at which it counts as "
-    "much as a group of five metrics."
+_PASSED = (
+    "the share of trials that pass. A failed turn has no scores, so only this share counts it; the page opens with "
+    "weights at which it counts as much as a group of five metrics."
+)
+_ANSWERED = (
+    "the shares of trials that pass and of turns that are answered. A failed turn has no scores, so only these shares "
+    "count it; the page opens with weights at which each counts as much as a group of five metrics."
 )
 
 
@@ -38,8 +42,8 @@ def overall_section(found: Overall, scores: Scores) -> Markup:
     failed = failed_trials(scores)
     explained = element(
         "p",
-        "The overall score is the weighted mean of every metric that was measured for all agents, and of the share of "
-        f"trials that pass. {_OUTCOME}",
+        "The overall score is the weighted mean of every metric that was measured for all agents, and of "
+        f"{_ANSWERED if TURNS_ANSWERED in [one.name for one in found.means.criteria] else _PASSED}",
         _left_out(found.means),
         _without(found.means),
         _failed(failed),
