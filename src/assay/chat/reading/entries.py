@@ -32,6 +32,7 @@ class WordRun:
         "is_open",
         "is_silent",
         "negates",
+        "only_says",
         "steps",
     )
 
@@ -45,6 +46,8 @@ class WordRun:
     """Whether it may become another entry with the words after it."""
     is_silent: bool
     """Whether it has no effect: it is not an entry, and neither negates nor hides anything. Most runs have none."""
+    only_says: bool
+    """Whether it neither negates nor hides anything."""
     steps: dict[Token, WordRun]
     """The runs that it has become, by the word after it."""
 
@@ -67,7 +70,8 @@ class WordRun:
             found += [(0, phrase.keys) for phrase in first.phrases]
         self.found = tuple(found)
         self.negates = first.denies and self.hidden < 0
-        self.is_silent = not found and not self.negates and self.hidden < 0
+        self.only_says = not self.negates and self.hidden < 0
+        self.is_silent = not found and self.only_says
 
     def followed_by(self, token: Token) -> WordRun:
         """The run with one more word."""

@@ -323,6 +323,8 @@ def _find_mentions(reading: Reading) -> list[Mention]:
             mentions.append(mention)
             for key in keys:
                 lists[key].append(mention)
+        if run.only_says:
+            continue
         if run.negates:
             lists["negation"].append(Mention(start, end, at, at, ("negation",)))
         if run.hidden >= 0:

@@ -171,13 +171,14 @@ class Metric:
 
     def score(self, context: ScoringContext) -> Entry:
         """The result for one answer; metrics that build on this one get the same entry."""
-        entry = context.scored.get(id(self))
+        scored, key = context.scored, id(self)
+        entry = scored.get(key)
         if entry is None:
             reason = self.unmeasured(context)
             if reason is None and self.by_words and context.unknown_language is not None:
                 reason = f"the answer is in a language without word lists ({context.unknown_language})"
             entry = self._measure(context) if reason is None else self._not_measured(reason)
-            context.scored[id(self)] = entry
+            scored[key] = entry
         return entry
 
     def _not_measured(self, reason: str) -> Entry:
