@@ -207,6 +207,14 @@ def test_help_groups_options_by_their_purpose() -> None:
     assert re.findall(r"^(\S.*):$", run("runs", "list", "--help").stdout, re.M) == ["Options", "Storing"]
 
 
+@pytest.mark.parametrize("group", [(), ("chat",), ("events",), ("runs",)])
+def test_help_shows_the_whole_first_sentence_of_every_command(group: tuple[str, ...]) -> None:
+    commands = run(*group, "--help").stdout.partition("Commands:")[2]
+    assert commands.strip()
+    assert "..." not in commands
+    assert commands.rstrip().endswith(".")
+
+
 def test_help_and_version() -> None:
     runner = CliRunner()
     assert runner.invoke(app, ["--version"]).stdout.strip() == f"assay {__version__}"

@@ -1,4 +1,5 @@
-"""Help of a command with its options in groups, each under the heading that an option names as its panel.
+"""Help of a command with its options in groups, each under the heading that an option names as its panel; and of a
+group of commands with the whole first sentence of each.
 
 Plain text: Typer itself shows panels only as boxes, which take three times as long to appear.
 """
@@ -8,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 _ARGUMENTS = "Arguments"
 _OPTIONS = "Options"
+_LONGEST = 300  # characters of a first sentence
 
 
 class _GroupedCommand(TyperCommand):
@@ -34,8 +36,19 @@ class _GroupedCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
+class _WholeSentences(TyperGroup):
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write every command with its first sentence, on several lines if need be; it would be cut off otherwise."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(_LONGEST)) for name, command in commands if command is not None]
+            )
+
+
 def group_options(app: typer.Typer) -> None:
     """Let every command of an app, and of the apps in it, show its options in groups."""
+    app.info.cls = _WholeSentences
     for command in app.registered_commands:
         command.cls = _GroupedCommand
     for group in app.registered_groups:
