@@ -67,6 +67,7 @@ class Subjects:
         self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
         self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
+        self._comparing = frozenset(reader.lexicon.language.get("comparing_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._products = ProductNames(reader, self._true_words)
         self._by_reading: dict[object, _Named] = {}
@@ -198,8 +199,10 @@ class Subjects:
     def _is_before(self, reading: Reading, index: int, at: int, places: Sequence[Place]) -> bool:
         """Whether the place of the sentence before is meant: 'Seattle. It's raining there, while Bonn is dry.'"""
         tokens, (first, _) = reading.tokens, reading.sentence(index)
+        if at < 0 and self._domain.uses_places:  # "It's 27 °C there, compared with 21 °C in Nairobi."
+            return any(token.text in self._comparing for token in tokens[index + 1 : places[0].first])
         if at < 0:  # "It's €59, while the Brisa is €42."
-            return not self._domain.uses_places and not self._named(reading).names_truth
+            return not self._named(reading).names_truth
         if reading.sentence(places[at].first)[1] + 1 != first:
             return False
         if not self._domain.uses_places and any(token.text in self._reader.anaphors for token in tokens[first:index]):
