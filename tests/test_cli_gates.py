@@ -141,3 +141,38 @@ def test_an_endpoint_that_cannot_be_used_stops_the_run_at_once(folder: Path, sta
     # Nothing was played, so that there is nothing to continue.
     assert "no runs" in assay("runs", "list", "--store", "refused.db").stderr
     assert len(asked) == (0 if status is None else 1)
+
+
+@pytest.mark.frameworks
+@pytest.mark.slow
+@pytest.mark.parametrize(("status", "said"), [(401, "answered with status 401"), (None, "cannot be reached")])
+def test_a_model_that_cannot_be_used_is_refused_before_developer_experience_is_measured(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, status: int | None, said: str
+) -> None:
+    asked: list[str] = []
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status or 500)
+            self.end_headers()
+
+        def log_message(self, *given: object) -> None:
+            """Nothing is printed."""
+
+    monkeypatch.setenv("OPENAI_API_KEY", "wrong")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        if status is not None:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        else:
+            server.server_close()  # nobody listens
+        options = ("--agents", "google-adk", "--limit", "1", "--store", "refused.db")
+        done = assay("chat", "run", *options, "--model", "m", "--model-url", address, "--experience")
+        if status is not None:
+            server.shutdown()
+    assert done.returncode == 2
+    assert f"the endpoint of 'm' cannot be used: {address}" in done.stderr
+    assert said in done.stderr
+    assert "measuring developer experience" not in done.stderr
+    assert asked == (["/v1/models"] if status else [])

@@ -38,6 +38,7 @@ WEATHER_KEY, WEATHER_URL = "OPENWEATHER_API_KEY", "OPENWEATHER_BASE_URL"
 # On loopback an answer takes a millisecond, but a busy machine must not cause a timeout of its own: the same seed has
 # to give the same transcript. The client itself waits less for injected timeouts.
 _EMBEDDED_TIMEOUT, _EMBEDDED_RETRIES, _EMBEDDED_BACKOFF = 20.0, 1, 0.02
+_SECONDS_TO_REACH = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,34 @@ class Environment:
             "none" if self.model is None else _key(MODEL_KEY, self.model_url),
             "none" if self.is_made_up else _key(WEATHER_KEY, self.weather_url),
         )
+
+    def check_model(self) -> None:
+        """Raise UsageError if the endpoint of a real model cannot be reached or refuses the key; it costs no tokens.
+
+        It is asked for its list of models. Not every endpoint has one, and not every key may read it, so that other
+        statuses than 401 say nothing.
+        """
+        if self.model is None:
+            return
+        import httpx
+
+        from assay.chat.running.failures import unusable_endpoint
+        from assay.chat.tls import tls_context
+
+        key, _ = self._keys()
+        try:
+            answered = httpx.get(
+                f"{self.model_url}/models",
+                headers={"authorization": f"Bearer {key}"},
+                timeout=_SECONDS_TO_REACH,
+                verify=tls_context(),
+            )
+        except httpx.ConnectError as error:
+            raise unusable_endpoint(self.model, f"{self.model_url}: cannot be reached: {error}") from error
+        except httpx.HTTPError:
+            return  # a slow one is for the first turn to judge
+        if answered.status_code == httpx.codes.UNAUTHORIZED:
+            raise unusable_endpoint(self.model, f"{self.model_url} answered with status {answered.status_code}")
 
     @property
     def model_of_user(self) -> dict[str, str] | None:
