@@ -359,6 +359,28 @@ def test_if_nothing_could_be_scored_the_reason_is_printed_and_the_exit_code_is_1
     assert "other: 2 turns failed: 'my_other' needs the module 'nothing_of_that_name'" in done.stderr
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
+def test_an_agent_object_that_cannot_be_played_stops_a_run_before_anything_is_played(tmp_path: Path) -> None:
+    (tmp_path / "my_bot.py").write_text(
+        "from dataclasses import dataclass\nfrom pydantic_ai import Agent\n\n"
+        "@dataclass\nclass Bank:\n    customer: int\n\nagent = Agent('openai:gpt-5.2', deps_type=Bank)\n"
+    )
+    for pointer, says in (
+        (
+            "my_bot:agent",
+            "the agent needs dependencies of type Bank, which cannot be created without arguments. Name a",
+        ),
+        ("my_bot:Bank", "'my_bot:Bank' is of type type, not"),
+    ):
+        words = ("chat", "run", "--agents", f"mine=pydantic-ai:{pointer}", "--limit", "2", "--no-experience")
+        done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"assay: the agent 'mine' cannot be played, so nothing was: {says}" in done.stderr
+    with open_store(tmp_path / "runs.db") as store:
+        assert list(store.list()) == []
+
+
 @pytest.mark.parametrize(
     ("pointer", "says"),
     [

@@ -36,6 +36,12 @@ class UnknownFunctionError(UsageError):
     """A module or an attribute that does not exist, most often a misspelt name."""
 
 
+class UnfitObjectError(UsageError):
+    """An agent object that cannot be played as it was named: of another type, with a model that cannot be redirected,
+    or with dependencies that nobody gives.
+    """
+
+
 _PARAMETERS = ("message", "history", "session", "user")
 """The values that a function can ask for by the names of its parameters."""
 _END = object()

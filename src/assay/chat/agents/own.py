@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.chat.agents import AGENTS, Agent, AgentKind, Setup
-from assay.chat.agents.function import load_attribute, module_source
+from assay.chat.agents.function import UnfitObjectError, load_attribute, module_source
 from assay.errors import UsageError, missing_extra
 
 
@@ -122,10 +122,10 @@ class Dependencies:
 def without_arguments(wanted: type, word: str) -> Dependencies:
     """Dependencies of a type that can be created without arguments, or the user's name where they are a text.
 
-    Raises UsageError if the type needs arguments.
+    Raises UnfitObjectError if the type needs arguments.
     """
     if _required(wanted):
-        raise UsageError(
+        raise UnfitObjectError(
             f"the agent needs {word} of type {wanted.__name__}, which cannot be created without arguments",
             hint="Name a function that creates it in a file of agents: deps: module:function",
         )
@@ -160,7 +160,7 @@ async def _opened(framework: str, pointer: str, setup: Setup, deps: str | None) 
         own.before_import()
     found = await _loaded(pointer)
     if not isinstance(found, own.TYPES):
-        raise UsageError(
+        raise UnfitObjectError(
             f"'{pointer}' is of type {type(found).__name__}, not {FRAMEWORKS[framework].takes}",
             hint=f"Write NAME={framework}:module:attribute, where attribute is {FRAMEWORKS[framework].takes}",
         )
@@ -207,9 +207,9 @@ def instances_of(wanted: type) -> list[Any]:
     return [one for one in gc.get_objects() if issubclass(type(one), wanted)]
 
 
-def cannot_redirect(what: str) -> UsageError:
+def cannot_redirect(what: str) -> UnfitObjectError:
     """The error if a part of an agent would call a service that is not the run's."""
-    return UsageError(
+    return UnfitObjectError(
         f"the model of {what} cannot be redirected to the endpoint of this run",
         hint="Replace it for the evaluation, or name the agent as module:function and run it with its own model",
     )

@@ -261,6 +261,8 @@ class Runner:
         except RefusedError as error:
             if error.unknown:
                 raise UsageError(f"the agent '{agent}' cannot be found, so nothing was played: {error}") from None
+            if error.unfit:
+                raise UsageError(f"the agent '{agent}' cannot be played, so nothing was: {error}") from None
             self._refused[agent] = error
         except CrashedError:
             pass  # the first scenario tries again and reports any crash

@@ -22,10 +22,10 @@ from langgraph.types import Command
 from assay.chat.agents import Limits, Reply, Setup
 from assay.chat.agents._shared.assistant import openai_client, sync_openai_client
 from assay.chat.agents._shared.reached import reached
+from assay.chat.agents.function import UnfitObjectError
 from assay.chat.agents.langgraph._spans import SpanBridge
 from assay.chat.agents.langgraph.assistant import Assistant, reply_of
 from assay.chat.agents.own import Dependencies, cannot_redirect, instances_of, without_arguments
-from assay.errors import UsageError
 
 TYPES = (Pregel,)
 # Steps that a graph may take for each model call of the limit: a model, its tools, and nodes before and after it. A
@@ -54,7 +54,7 @@ async def open_own(
                 raise cannot_redirect(f"the graph, a {type(part).__name__},")
     models = [one for one in models if isinstance(one, BaseChatOpenAI)]
     if not models:
-        raise UsageError(
+        raise UnfitObjectError(
             "the graph has no model that could be redirected", hint="Create its model when the module is imported"
         )
     if deps is None and found.context_schema is not None:

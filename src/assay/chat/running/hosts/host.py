@@ -39,12 +39,14 @@ _GRACE = 5.0
 class RefusedError(AssayError):
     """An agent that cannot be built."""
 
-    def __init__(self, what: str, *, missing: bool = False, unknown: bool = False) -> None:
+    def __init__(self, what: str, *, missing: bool = False, unknown: bool = False, unfit: bool = False) -> None:
         super().__init__(what)
         self.missing = missing
         """Whether a package it needs is not installed."""
         self.unknown = unknown
         """Whether there is no such module or function: its name is wrong."""
+        self.unfit = unfit
+        """Whether it is an agent object that cannot be played as it was named, in no turn."""
 
 
 class CrashedError(AssayError):
@@ -358,7 +360,7 @@ class _Worker:
         if step not in answer:
             if "ended" in answer and self._child.is_lost:
                 raise self._crash(answer["ended"])
-            told = {name: bool(answer.get(name)) for name in ("missing", "unknown")}
+            told = {name: bool(answer.get(name)) for name in ("missing", "unknown", "unfit")}
             raise RefusedError(answer.get("refused") or answer["ended"], **told)
         return answer
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.agents.function import UnknownFunctionError
+from assay.chat.agents.function import UnfitObjectError, UnknownFunctionError
 from assay.chat.running.conversation import Job, is_cancelled, play
 from assay.chat.running.processes.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
@@ -147,8 +147,12 @@ def uses_model(kind: AgentKind) -> bool:
 def refusal_of(error: Exception) -> dict[str, Any]:
     """The message that an agent cannot be built."""
     words = redacted(str(error)) if isinstance(error, AssayError) else describe_error(error)
-    unknown = isinstance(error, UnknownFunctionError)
-    return {"refused": words, "missing": isinstance(error, MissingExtraError), "unknown": unknown}
+    return {
+        "refused": words,
+        "missing": isinstance(error, MissingExtraError),
+        "unknown": isinstance(error, UnknownFunctionError),
+        "unfit": isinstance(error, UnfitObjectError),
+    }
 
 
 async def _play_until_told() -> None:
