@@ -67,5 +67,8 @@ def test_notes_are_about_the_services_that_some_agent_or_truth_uses() -> None:
     own, endpoint = "mine=tests.web.bot:answer", "far=http://127.0.0.1:9/v1"
     assert "stand-in" not in notes("weather", own, endpoint)
     assert "weather is made up" in notes("weather", own)
+    assert "mine has tools of its own and cannot know this weather" in notes("weather", own, "google-adk")
+    assert "mine, far have tools of their own" in notes("weather", own, endpoint)
+    assert "cannot know" not in notes("weather", "google-adk")
     assert notes("shop", own) == ""
     assert "stand-in" in notes("weather", own, "google-adk")

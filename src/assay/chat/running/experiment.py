@@ -190,13 +190,16 @@ class Experiment:
         No agent with tools of its own knows the made-up weather, so none is checked against it. If all are such agents,
         a baseline that was checked would make any text look skilled.
         """
-        everything = Used(uses_setup=True, uses_model=True)
+        if len(self._unchecked) < len(self.agents):
+            return Used(uses_setup=True, uses_model=True)
+        return Used(uses_setup=False, uses_model=any(Used.by(agent.kind()).uses_model for agent in self.agents))
+
+    @property
+    def _unchecked(self) -> list[str]:
+        """Agents with tools of their own, which are not checked against the made-up weather that the suite is about."""
         if not self.environment.is_made_up or not self.suite.has_made_up_truth:
-            return everything
-        used = [Used.by(agent.kind()) for agent in self.agents]
-        if any(one.uses_setup for one in used):
-            return everything
-        return Used(uses_setup=False, uses_model=any(one.uses_model for one in used))
+            return []
+        return [agent.name for agent in self.agents if not Used.by(agent.kind()).uses_setup]
 
     @property
     def notes(self) -> list[str]:
@@ -208,6 +211,8 @@ class Experiment:
         }
         own = [own_agents_note(objects)] if objects else []
         own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
+        if self._unchecked:
+            own.append(_unchecked_note(self._unchecked))
         own += self._price_notes()
         common = self._service_notes()
         models = list(dict.fromkeys(cell.model for cell in cells_of(self.agents).values()))
@@ -320,6 +325,16 @@ class Experiment:
         """Answers of agents and of baselines, in the order of the suite, whatever order they were played in."""
         scenarios = [scenario.id for scenario in self.suite.scenarios]
         return ordered_answers(answers, scenarios=scenarios, agents=self.agent_names, baselines=self.baseline_names)
+
+
+def _unchecked_note(agents: Sequence[str]) -> str:
+    """The note on agents whose answers about the weather may be false without failing a trial."""
+    each = "have tools of their own and" if len(agents) > 1 else "has tools of its own and"
+    return (
+        f"{', '.join(agents)} {each} cannot know this weather, so whether an answer about it is true is not checked: "
+        "even a constant text passes many trials, and the share of trials passed says little. To check answers, use "
+        "--weather openweather, or a suite that states its truths."
+    )
 
 
 def _own_domain(name: str) -> dict[str, str]:
