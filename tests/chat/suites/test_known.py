@@ -59,7 +59,7 @@ FIELD = "there is no field of a truth called"
         (SHOP, "5.5", "cheap", "9: scenarios[0].turns[0].truth: truth.price is 'cheap', not a number"),
         (WEATHER, "temperature", "temprature", f"10: scenarios[0].turns[0].truth.current.temprature: {FIELD}"),
         (WEATHER, "high", "hihg", f"11: scenarios[0].turns[0].truth.forecast.tomorrow.hihg: {FIELD} 'hihg'"),
-        (WEATHER, "{city: Oslo, temp", "{date: 2026-13-19, city: Oslo, temp", "date is '2026-13-19', which is no date"),
+        (WEATHER, "{city: Oslo, temp", "{date: 2026-13-19, city: Oslo, temp", "'2026-13-19', which is not a date"),
         (WEATHER, "light rain", "light rian", "no state called 'light rian'. Did you mean 'rain'?"),
         (WEATHER, "get_current", "get_curent", "calls[0]: there is no tool called 'get_curent_weather'. Did you mean"),
         (WEATHER, "dislikes_cold", "dislikes_cld", "6: scenarios[0].preferences.dislikes_cld: there is no preference"),

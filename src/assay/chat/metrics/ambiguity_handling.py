@@ -25,7 +25,7 @@ def _clear(context: ScoringContext) -> str | None:
 def _asks_instead(context: ScoringContext) -> bool:
     """Whether the response asks back instead of answering; a question after an answer does not count.
 
-    If the truth is known, words that claim nothing of what was asked for are no answer: 'It's mild. Which city?'.
+    If the truth is known, words that claim nothing of what was asked do not answer it: 'It's mild. Which city?'.
     """
     if not (context.told or context.advice):
         return bool(_questions(context))

@@ -35,7 +35,7 @@ def _asked_items(context: ScoringContext) -> dict[str, list[Mention]]:
 
 
 def _reasons(context: ScoringContext) -> Finding | None:
-    """Says why. If the truth is known and nothing of it is told, 'because the weather changes' is no reason."""
+    """Says why. If the truth is known, 'because the weather changes' without any fact does not count as a reason."""
     said = context.said("reasons")
     return Finding(said) if said and not (context.truth and context.lacks_data) else None
 

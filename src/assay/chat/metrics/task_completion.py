@@ -33,7 +33,7 @@ def _figures(context: ScoringContext) -> Finding | None:
     if figures:
         return Finding(figures[:1])
     response = context.response
-    # None of these is told: it is denied, or what is usual.
+    # These are not stated: they are denied, or what is usual.
     read = {at for one in response.quantities for at in range(one.first, one.last + 1)}
     about = {response.sentence(one.first) for one in [*context.told, *response.all("topic")]}
     own = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from assay.errors import UsageError, missing_extra
 
-# Words longer than this are no words, and their stems are not worth the time.
+# Longer runs of letters are not words, and finding their stems would waste time.
 _LONGEST_WORD = 40
 _MOST_KNOWN = 100_000
 

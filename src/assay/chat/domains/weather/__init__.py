@@ -127,7 +127,7 @@ class _Reader:
                 datetime.fromisoformat(value[:10])
             except ValueError:
                 hint = "Write it as year, month and day: 2026-11-18"
-                raise UsageError(f"{where}.{name} is {value!r:.60}, which is no date", hint=hint) from None
+                raise UsageError(f"{where}.{name} is {value!r:.60}, which is not a date", hint=hint) from None
         return value.strip()[:10] if value[:4].isdigit() else value.strip().lower()
 
     def days(self, root: Mapping[str, Any], field: str) -> list[tuple[str, float | None, float | None, str | None]]:
