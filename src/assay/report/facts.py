@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.scores import Scores
-from assay.stats import bootstrap, percentile
+from assay.stats import AT_LEAST_0, bootstrap, percentile
 from assay.types import Estimate
 
 CellState = Literal["all", "some", "none", "failed", "skipped", "absent"]
@@ -209,6 +209,7 @@ def time_facts(scores: Scores, agent: str) -> TimeFacts:
         interval="episode",
         groups=[scenario for _, scenario in whole],
         seed=scores.seed,
+        within=AT_LEAST_0,
     )
     records = [record for record, _ in turns]
     split = [_split(record) for record, _ in whole]

@@ -47,12 +47,14 @@ def bootstrap(
     seed: int = 42,
     groups: ArrayLike | None = None,
     strata: ArrayLike | None = None,
+    within: tuple[float, float] = EVERYWHERE,
 ) -> Estimate:
     """`statistic` of x with its interval.
 
     `statistic` is 'iqm', 'mean', 'median' or a percentile such as 'p95'. `groups` names the episode of each value
-    and `strata` its stratum; both are used by `interval="episode"` only. The interval says how much the statistic
-    would change with other resampled units of the same kind.
+    and `strata` its stratum; both are used by `interval="episode"` only, and so is `within`, the bounds of x, which
+    its interval does not leave. The interval says how much the statistic would change with other resampled units of
+    the same kind.
 
     Example:
         >>> estimate = bootstrap([3, 1, 4, 1, 5, 9, 2, 6], statistic="mean")
@@ -73,7 +75,7 @@ def bootstrap(
     if groups is None:
         raise UsageError("interval='episode' needs groups", hint="Pass groups=, the episode of each value")
     parts, part_strata = _split(values, np.asarray(groups), None if strata is None else np.asarray(strata))
-    return value_intervals(parts, [statistic], plan, strata=part_strata)[statistic]
+    return value_intervals(parts, [statistic], plan, strata=part_strata, within=within)[statistic]
 
 
 def value_intervals(
