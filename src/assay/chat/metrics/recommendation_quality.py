@@ -28,14 +28,14 @@ def _items(context: ScoringContext) -> Finding | None:
 
 
 def _asked_items(context: ScoringContext) -> dict[str, list[Mention]]:
-    """What the question names and the answer only points at: 'Do I need an umbrella?' 'Bring one.'"""
+    """What the question names and the answer only points at: 'Do I need a coat?' 'Bring one.'"""
     said = context.said("advice.that_one")
     asked = [one.keys[0].removeprefix("items.") for one in context.query.all("items")[:1]]
     return dict.fromkeys(asked, said) if said else {}
 
 
 def _reasons(context: ScoringContext) -> Finding | None:
-    """Says why. If the truth is known, 'because the weather changes' without any fact does not count as a reason."""
+    """Says why. If the truth is known, 'because things can change' without any fact does not count as a reason."""
     said = context.said("reasons")
     return Finding(said) if said and not (context.truth and context.lacks_data) else None
 
