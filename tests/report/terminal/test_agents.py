@@ -51,10 +51,10 @@ def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible
     lead, varied = found.uncertainty.lead, found.uncertainty.by_scenarios
     assert lead is not None
     assert varied is not None
+    added, low, high = (f"{value:+.3f}".replace("-", "−") for value in (varied.value, varied.low, varied.high))
     assert (
         f"agent-framework is {lead.value:.3f} ahead of {found.standing.order[1]}: {found.uncertainty.once:+.3f} was "
-        f"measured once and has no interval, and scenarios add {varied.value:+.3f} "
-        f"[{varied.low:+.3f}, {varied.high:+.3f}]"
+        f"measured once and has no interval, and scenarios add {added} [{low}, {high}]"
     ) in text
     assert f"agent-framework 7 failed {found.standing.values['agent-framework']:.3f}" in text
     assert "Overall · weight of trials passed and of turns answered 5, of each metric 1" in text

@@ -36,7 +36,7 @@ from assay.report.facts import (
 )
 from assay.report.failures import is_unplayed, unplayed_words
 from assay.report.growth import HEADER, growth_rows
-from assay.report.overall import ahead_words, lead_words
+from assay.report.overall import ahead_words, lead_words, signed_fixed
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.columns import BESIDE_WIDE, beside, chunks, named
 from assay.report.terminal.decision import cost_tables, decision_lines, effect_tables
@@ -183,11 +183,11 @@ def _standing_words(found: Overall) -> Iterator[Text]:
         )
         if lead is not None and lead.low is not None and lead.high is not None:
             chance = "more than the choice of scenarios explains" if lead.low > 0 else "the scenarios may explain it"
-            spread = f"[{lead.low:+.3f}, {lead.high:+.3f}]"
+            spread = f"[{signed_fixed(lead.low)}, {signed_fixed(lead.high)}]"
             said = f", {spread}: {chance}."
             if once:
-                varied = f"{lead.value or 0.0:+.3f} {spread}"
-                said = f": {once:+.3f} was measured once and has no interval, and scenarios add {varied}."
+                varied = f"{signed_fixed(lead.value or 0.0)} {spread}"
+                said = f": {signed_fixed(once)} was measured once and has no interval, and scenarios add {varied}."
             text.append(said, style="not bold")
         yield text
     # The weight of a group with one member is that of the member.
