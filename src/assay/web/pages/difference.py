@@ -352,10 +352,3 @@ def _beside(turn: int, columns: Sequence[_Column], found: Sequence[Answer | None
     question = element("p", asked, class_="asked", dir="auto")
     beside = element("div", *shown, class_=f"beside of-{len(shown)}")
     return section(title, question + beside, anchor=f"turn-{turn + 1}")
-
-
-def verdict_words(comparison: Comparison) -> str:
-    """How many metrics got which call, for lists."""
-    calls = comparison.calls
-    parts = [f"{calls[call]} {call}" for call in ("better", "worse", "same", "inconclusive") if calls[call]]
-    return ", ".join(parts) or f"no verdicts on {counted(comparison.n_common, 'case')}"
