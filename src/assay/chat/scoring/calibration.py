@@ -29,6 +29,8 @@ PASSED = "passed"
 """Stands for whether the answer passes its checks, beside the metrics."""
 # A corrected score of one agent rests on the agent's own labels.
 _FEWEST_LABELS = 10
+# Requests to a judge that compares pairs.
+_PAIRS_AT_ONCE = 8
 
 
 class Label(BaseModel):
@@ -186,8 +188,6 @@ def compare_pairs(
     scores: Scores,
     pairs: Sequence[LabelledPair],
     compare: Callable[[str, Any, str, str], Preference],
-    *,
-    at_once: int = 8,
 ) -> Position:
     """Let a judge compare the pairs that people labelled; `compare` gets question, truth and both answers."""
     answers = {_place(answer): answer for answer in scores.answers}
@@ -198,7 +198,7 @@ def compare_pairs(
         )
         return compare(better.query, better.truth, better.response, worse.response)
 
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(_PAIRS_AT_ONCE) as pool:
         found = list(zip(pairs, pool.map(judged, pairs), strict=True))
     whole = [(pair, one) for pair, one in found if one.in_order is not None and one.reversed is not None]
     shown = [(side, pair) for pair, one in whole for side in (one.in_order, one.reversed) if side != "tie"]
