@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.chat.judge import Preference
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, AnswerPlace
 from assay.chat.scoring.passing import PASS_MARK
 from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import json_lines
@@ -22,8 +22,6 @@ from assay.stats import bootstrap
 from assay.stats.agreement import corrected_mean, kappa, slope
 from assay.types import Estimate
 
-AnswerPlace = tuple[str, str, int, int]
-"""Which answer: agent, scenario, repetition, turn."""
 _Kind = TypeVar("_Kind", bound=BaseModel)
 PASSED = "passed"
 """Stands for whether the answer passes its checks, beside the metrics."""
@@ -172,16 +170,12 @@ def _check_known(scores: Scores, key: AnswerPlace, where: str) -> None:
         if name not in known:
             error = unknown_name(kind, name, known)
             raise SourceError(error.what, where=where, hint=error.hint)
-    if not any(_place(answer) == key for answer in scores.answers):
+    if not any(answer.place == key for answer in scores.answers):
         raise SourceError(
             f"the run has no answer of {agent} in {scenario} at repetition {repetition}, turn {turn}",
             where=where,
             hint="Repetitions and turns are counted from 0",
         )
-
-
-def _place(answer: Answer) -> AnswerPlace:
-    return answer.agent, answer.scenario, answer.repetition, answer.turn
 
 
 def compare_pairs(
@@ -190,7 +184,7 @@ def compare_pairs(
     compare: Callable[[str, Any, str, str], Preference],
 ) -> Position:
     """Let a judge compare the pairs that people labelled; `compare` gets question, truth and both answers."""
-    answers = {_place(answer): answer for answer in scores.answers}
+    answers = {answer.place: answer for answer in scores.answers}
 
     def judged(pair: LabelledPair) -> Preference:
         better, worse = (
@@ -254,7 +248,7 @@ def _agreement(scores: Scores, people: Mapping[AnswerPlace, float], metric: str)
     for answer in scores.answers:
         score = _score(answer, metric)
         if score is not None:
-            judged.append(_Judged(answer, score, people.get(_place(answer))))
+            judged.append(_Judged(answer, score, people.get(answer.place)))
     labelled = [(one, one.label) for one in judged if one.label is not None]
     if not labelled:
         return None
