@@ -318,7 +318,7 @@ def _is_main_thread() -> bool:
 
 
 async def _opened_meanwhile(store: StoreChoice, stack: ExitStack) -> Store | StoreProcess | None:
-    """The same, without waiting for a process here: baselines are played meanwhile."""
+    """The store to use, as `_opened` gives it; while a process opens one, the event loop plays baselines."""
     from assay.store.process import StoreProcess
 
     if isinstance(store, StoreProcess):

@@ -194,7 +194,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def _limited(receive: Receive) -> Receive:
-    """The same, but a body that grows beyond the limit ends the connection."""
+    """Receives as `receive` does, but ends the connection if the body grows beyond the limit."""
     total = 0
 
     async def receiving() -> Message:
