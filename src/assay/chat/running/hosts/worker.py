@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
 
 
+Tell = Callable[[Mapping[str, Any]], None]
+"""Sends a message to the runner."""
+
+
 class OpenAgent:
     """An agent that was built with a setup; `async with` opens and closes both."""
 
@@ -67,7 +71,7 @@ class OpenAgent:
             await self._setup.aclose()
 
 
-async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]], None]) -> None:
+async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
     opened = await _opened(lines, tell)
     if opened is None:
         return
@@ -92,7 +96,7 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
         await opened.__aexit__(None, None, None)
 
 
-async def _opened(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]], None]) -> OpenAgent | None:
+async def _opened(lines: asyncio.StreamReader, tell: Tell) -> OpenAgent | None:
     """Read what the agent is and what it is built with, and build it. None if that failed, which the runner is told."""
     from assay.chat.agents.spec import AgentSpec
     from assay.chat.running.tracing import Tracing, TracingIfImported
@@ -122,15 +126,13 @@ async def _opened(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]
     return opened
 
 
-async def _play_row(
-    opened: OpenAgent, first: int, jobs: Sequence[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], None]
-) -> None:
+async def _play_row(opened: OpenAgent, first: int, jobs: Sequence[Mapping[str, Any]], tell: Tell) -> None:
     """Play conversations that were sent together, one after the other; `first` is the number of the first."""
     for number, job in enumerate(jobs, first):
         await _play(opened, number, Job.from_json(job), tell)
 
 
-async def _play(opened: OpenAgent, number: int, job: Job, tell: Callable[[Mapping[str, Any]], None]) -> None:
+async def _play(opened: OpenAgent, number: int, job: Job, tell: Tell) -> None:
     def hear(piece: str) -> None:
         tell({"job": number, "piece": piece})
 
