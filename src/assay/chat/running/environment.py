@@ -6,7 +6,6 @@ variables when the environment opens; they are neither stored nor shown.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -21,6 +20,7 @@ from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.chat.world.shop import ORDERS
 from assay.errors import UsageError
+from assay.loopback import leads_here
 from assay.redaction import hide
 
 if TYPE_CHECKING:
@@ -399,14 +399,6 @@ def _address(url: str) -> str:
 def _key(variable: str, url: str) -> str:
     """The key of a service; a service on this machine may do without."""
     key = os.environ.get(variable, "")
-    if not key and not _is_loopback(url):
+    if not key and not leads_here(url):
         raise UsageError(f"{url} needs a key", hint=f"Set the environment variable {variable}")
     return key or "none"
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
