@@ -21,6 +21,7 @@ HEIGHTS = {
     "json_safe": 0,
     "outputs": 1,
     "extras": 1,
+    "loopback": 0,
     "plural": 0,
     "shown": 0,
     "redaction": 1,

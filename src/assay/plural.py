@@ -1,6 +1,8 @@
-"""Counts with their nouns, singular or plural."""
+"""Words for how many: counts with their nouns, singular or plural, and lists of names."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -12,3 +14,14 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
     """
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """All the names, of which there is at least one, in words.
+
+    Example:
+        >>> listed(["a", "b", "c"])
+        'a, b and c'
+
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -59,6 +59,10 @@ class Estimate:
     freedom: float | None = field(default=None, repr=False, compare=False)
     """Degrees of freedom of the interval. Kept like `replicates`."""
 
+    def ends_json(self) -> dict[str, float | None]:
+        """The value and the ends of its interval, ready for JSON."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:

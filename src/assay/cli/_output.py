@@ -37,6 +37,18 @@ HtmlReport = Annotated[
     Path | None,
     typer.Option("--html", metavar="OUT", help="Write a report that opens offline.", rich_help_panel=OUTPUT),
 ]
+TrialsJUnit = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit", metavar="OUT", help="Write JUnit XML: a test for each scenario and agent.", rich_help_panel=OUTPUT
+    ),
+]
+TrialsMarkdown = Annotated[
+    Path | None,
+    typer.Option(
+        "--markdown", metavar="OUT", help="Write a summary with the checks that failed.", rich_help_panel=OUTPUT
+    ),
+]
 
 _INDENT = 2
 _SECONDS_BETWEEN_LINES = 5.0

@@ -11,7 +11,17 @@ import typer
 from assay.cli import chat_lists, chat_load, chat_run
 from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine
 from assay.cli._gate import GATE, Require, announce_failures, parsed_gate
-from assay.cli._output import OUTPUT, JsonOut, announce_run, check_outputs, note, write_file, write_json
+from assay.cli._output import (
+    OUTPUT,
+    JsonOut,
+    TrialsJUnit,
+    TrialsMarkdown,
+    announce_run,
+    check_outputs,
+    note,
+    write_file,
+    write_json,
+)
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
@@ -65,21 +75,8 @@ def score(
             "--html", metavar="OUT", help="Write a page with each answer and its evidence.", rich_help_panel=OUTPUT
         ),
     ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(
-            "--junit",
-            metavar="OUT",
-            help="Write JUnit XML: a test for each scenario and agent.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(
-            "--markdown", metavar="OUT", help="Write a summary with the checks that failed.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    junit: TrialsJUnit = None,
+    markdown: TrialsMarkdown = None,
     fail_on: Annotated[
         list[str] | None,
         typer.Option(help="Exit 1 if a trial does not pass (checks).", rich_help_panel=GATE),

@@ -12,7 +12,7 @@ import typer
 
 from assay.cli._output import OUTPUT, JsonOut, announce, announce_run, check_outputs, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
-from assay.errors import UsageError
+from assay.errors import UsageError, unknown_name
 from assay.extras import check_extras
 from assay.plural import counted
 from assay.shown import clear_line
@@ -120,7 +120,6 @@ def _requirements(texts: list[str], known: tuple[int, ...]) -> list[Callable[[Lo
     """The conditions as functions that say what fails; they are parsed before anything is played."""
     from assay.chat.load.results import FIGURES
     from assay.compare.gates import Requirement
-    from assay.errors import unknown_name
 
     def checked(text: str) -> Callable[[LoadResult], list[str]]:
         must = Requirement.parse(text)

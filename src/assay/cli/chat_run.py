@@ -16,6 +16,8 @@ from assay.cli._gate import GATE, Require, announce_failures, parsed_gate
 from assay.cli._output import (
     OUTPUT,
     JsonOut,
+    TrialsJUnit,
+    TrialsMarkdown,
     announce,
     announce_run,
     check_outputs,
@@ -189,21 +191,8 @@ def run(
             "--html", metavar="OUT", help="Write a page with the agents side by side.", rich_help_panel=OUTPUT
         ),
     ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(
-            "--junit",
-            metavar="OUT",
-            help="Write JUnit XML: a test for each scenario and agent.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(
-            "--markdown", metavar="OUT", help="Write a summary with the checks that failed.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    junit: TrialsJUnit = None,
+    markdown: TrialsMarkdown = None,
     name: RunName = "",
     tag: Tags = None,
     store: StoreAddress = None,

@@ -21,7 +21,7 @@ from assay.compare.comparison import (
     differing_settings,
     side_of,
 )
-from assay.errors import UsageError
+from assay.errors import UsageError, unknown_name
 from assay.plural import counted
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
 from assay.stats.paired import Changes, cases_needed
@@ -135,8 +135,6 @@ def _check_names(margins: Margin, sample: Sample) -> None:
     known = {entry.measure.key for entry in sample.measured}
     for name in margins.special:
         if known and name not in known:
-            from assay.errors import unknown_name
-
             raise unknown_name("metric", name, known)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from assay.errors import UsageError
+from assay.errors import UsageError, unknown_name
 from assay.result import Result
 from assay.stats import Profile
 from assay.stats.jackknife import pooled
@@ -201,8 +201,6 @@ class Comparison(Result):
         part, _, key = metric.rpartition(":")
         found = [ln for ln in self.lines if ln.measure.key == key and (not part or ln.measure.part.startswith(part))]
         if not found:
-            from assay.errors import unknown_name
-
             raise unknown_name("metric", metric, (line.measure.key for line in self.lines))
         return found[0]
 

@@ -55,16 +55,12 @@ class AgentCosts:
             "turns_of_unknown_cost": self.unpriced,
             "cost_usd": self.cost,
             "cost_of_turn_usd": self.cost_of_turn,
-            "cost_to_pass_usd": _ends(self.cost_to_pass),
+            "cost_to_pass_usd": self.cost_to_pass.ends_json(),
             "seconds": self.seconds,
-            "seconds_to_pass": _ends(self.seconds_to_pass),
+            "seconds_to_pass": self.seconds_to_pass.ends_json(),
             "user_tokens": self.user_tokens,
             "user_cost_usd": self.user_cost,
         }
-
-
-def _ends(estimate: Estimate) -> dict[str, float | None]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
 def costs_of(scores: Scores) -> list[AgentCosts]:

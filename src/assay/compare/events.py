@@ -148,7 +148,7 @@ def _measure_of(protocol: EventProtocol, metric: ProtocolMetric) -> Measure:
 
 
 def _with_unique_titles(measured: Sequence[Measured]) -> list[Measured]:
-    """The same with unique titles: a title that occurs twice gets its group or its protocol added."""
+    """The figures with unique titles: a title that occurs twice gets its group or its protocol added."""
     within = Counter((entry.measure.part, entry.measure.title) for entry in measured)
     titles = [
         f"{m.title}, {m.group.lower()}" if within[m.part, m.title] > 1 else m.title

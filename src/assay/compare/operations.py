@@ -50,8 +50,8 @@ def turns_answered(answers: Sequence[Answer], scenarios: Sequence[str], agents: 
         return None
     trials: dict[tuple[str, str, int], list[bool | None]] = {}
     for answer in answers:
-        status = "scored" if answer.record is None else answer.record.status
-        trials.setdefault(answer.key, []).append(None if status == "skipped" else status == "scored")
+        is_answered = None if answer.status == "skipped" else answer.status == "scored"
+        trials.setdefault(answer.key, []).append(is_answered)
     values, rows = _blank(scenarios, agents), _places(scenarios)
     shares: dict[tuple[int, int], list[float]] = {}
     for (agent, scenario, _), turns in trials.items():

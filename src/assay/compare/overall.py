@@ -114,16 +114,13 @@ class Overall:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON; `high` of a range without an upper end is None."""
-        lead = self.uncertainty.lead
+        lead, by_scenarios = self.uncertainty.lead, self.uncertainty.by_scenarios
         return {
             "order": list(self.standing.order),
             "winners": list(self.standing.winners),
-            "values": {
-                agent: {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-                for agent, estimate in self.uncertainty.values.items()
-            },
-            "lead": _estimate_json(lead),
-            "lead_by_scenarios": _estimate_json(self.uncertainty.by_scenarios),
+            "values": {agent: estimate.ends_json() for agent, estimate in self.uncertainty.values.items()},
+            "lead": None if lead is None else lead.ends_json(),
+            "lead_by_scenarios": None if by_scenarios is None else by_scenarios.ends_json(),
             "lead_measured_once": self.uncertainty.once,
             "first_in": dict(self.uncertainty.first),
             "weights": {criterion.name: self.weights.of(criterion) for criterion in self.means.criteria},
@@ -137,10 +134,6 @@ class Overall:
             "group_ranges": {name: _range_json(kept) for name, kept in self.group_ranges.items()},
             "settings": {"level": self.level, "reps": self.reps, "seed": self.seed, "unit": "scenario"},
         }
-
-
-def _estimate_json(estimate: Estimate | None) -> dict[str, float | None] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
 def _range_json(kept: WeightRange) -> dict[str, Any]:

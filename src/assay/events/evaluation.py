@@ -24,7 +24,7 @@ from assay.events.scoring import score_streams
 from assay.events.sharded import Sharding, named_files, score_in_shards
 from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
-from assay.events.stream import Episode, EventStream
+from assay.events.stream import Episode, EventStream, concatenate
 from assay.events.tally import Tally
 from assay.result import Result
 from assay.stats import Resampling
@@ -406,8 +406,6 @@ def decode(
         [65]
 
     """
-    from assay.events.stream import concatenate
-
     encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
     return concatenate(list(read(source, ReadOptions(encoder, **reading))))
 

@@ -5,13 +5,13 @@ Every function takes `named`, which is how the medium writes a name that others 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from assay.compare.decision import Decision, PriorityAnswer
 from assay.compare.overall import Shortcoming
 from assay.compare.standing import TIE
 from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART
-from assay.plural import counted
+from assay.plural import counted, listed
 from assay.report.overall import ahead_words, fixed, signed_fixed
 
 Named = Callable[[str], str]
@@ -26,7 +26,7 @@ _LEAST_SHOWN = 0.0005
 def leader_words(answer: PriorityAnswer, named: Named = str) -> str:
     """Who leads, in a few words."""
     if answer.sureness == "tie":
-        return f"{_listed([named(agent) for agent in answer.leaders])} tie"
+        return f"{listed([named(agent) for agent in answer.leaders])} tie"
     if answer.sureness == "open":
         return f"{named(answer.leaders[0])} is ahead, but nothing separates it from {named(answer.second or '')}"
     return f"{named(answer.leaders[0])} leads"
@@ -97,15 +97,15 @@ def untested_words(decision: Decision) -> str:
     if not decision.untested:
         return experience or ("Everything that assay can test was tested." if decision.is_open else "")
     suites = [name for name in decision.untested if name not in _WITHOUT_SUITE]
-    each = f" and the same with {_listed(suites[1:])}" if len(suites) > 1 else ""
+    each = f" and the same with {listed(suites[1:])}" if len(suites) > 1 else ""
     commands = [f"`assay chat run --suite {suites[0]}`{each}"] if suites else []
     bundled = [name for name in suites if name in _FOR_BUNDLED]
     be = "is" if len(bundled) == 1 else "are"
-    only = f"{_listed(bundled).capitalize()} {be} for agents that come with assay." if bundled else ""
+    only = f"{listed(bundled).capitalize()} {be} for agents that come with assay." if bundled else ""
     commands += ["`assay chat load`"] if LOAD in decision.untested else []
-    runs = f"Run {_listed(commands)}, then `assay decide` with the names of all runs." if commands else ""
+    runs = f"Run {listed(commands)}, then `assay decide` with the names of all runs." if commands else ""
     prices = "Cost counts once the price of every model is known." if COST in decision.untested else ""
-    names = _listed([_title(name) for name in decision.untested])
+    names = listed([_title(name) for name in decision.untested])
     return " ".join(part for part in (experience, f"Not tested here: {names}.", runs, only, prices) if part)
 
 
@@ -133,7 +133,3 @@ def _shortcoming(one: Shortcoming, named: Named) -> str:
 
 def _title(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answers import Answer, AnswerKey, Record
 from assay.chat.scoring.scores import Scores
 from assay.stats import AT_LEAST_0, bootstrap, percentile
 from assay.types import Estimate
@@ -21,7 +21,7 @@ PARTS: Final = ("model", "tools", "framework")
 """What a turn's time is spent on, in the order of the bars; the framework's part is the rest of the wall time."""
 
 
-# --- how trials ended--------------------------------------------------------------------------------------------------
+# --- how trials ended ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,13 @@ class TrialCounts:
 
 def trial_counts(answers: Iterable[Answer]) -> TrialCounts:
     """How the trials of these answers ended: failed if a turn failed, else skipped if a turn was skipped."""
-    trials: set[tuple[str, str, int]] = set()
-    skipped: set[tuple[str, str, int]] = set()
-    failed: set[tuple[str, str, int]] = set()
+    trials: set[AnswerKey] = set()
+    skipped: set[AnswerKey] = set()
+    failed: set[AnswerKey] = set()
     for answer in answers:
-        key = (answer.agent, answer.scenario, answer.repetition)
-        trials.add(key)
-        status = _status(answer)
-        if status != "scored":
-            (failed if status == "failed" else skipped).add(key)
+        trials.add(answer.key)
+        if answer.status != "scored":
+            (failed if answer.status == "failed" else skipped).add(answer.key)
     skipped -= failed
     return TrialCounts(len(trials) - len(skipped) - len(failed), len(skipped), len(failed))
 
@@ -58,10 +56,6 @@ def failed_trials(scores: Scores) -> dict[str, int]:
         agent: trial_counts(answer for answer in scores.answers if answer.agent == agent).failed
         for agent in scores.agents
     }
-
-
-def _status(answer: Answer) -> str:
-    return "scored" if answer.record is None else answer.record.status
 
 
 # --- scenario by scenario --------------------------------------------------------------------------------------------
@@ -151,13 +145,12 @@ def scenario_matrix(scores: Scores) -> list[MatrixRow]:
 
 
 def _cell(agent: str, passed: dict[int, bool], answers: Sequence[Answer]) -> MatrixCell:
-    ended = [(answer, _status(answer)) for answer in answers]
-    reasons = (f"{status}: {answer.record.reason}" for answer, status in ended if answer.record and status != "scored")
+    reasons = (f"{one.status}: {one.record.reason}" for one in answers if one.record and one.status != "scored")
     return MatrixCell(
         agent,
         sum(passed.values()),
         len(passed),
-        len({answer.repetition for answer, status in ended if status == "failed"}),
+        len({answer.repetition for answer in answers if answer.status == "failed"}),
         len({answer.repetition for answer in answers} - set(passed)),
         tuple(dict.fromkeys(reasons)),
     )
@@ -337,5 +330,5 @@ def survival_by_fault(scores: Scores) -> dict[str, list[Survival]]:
 
 def _survival(agent: str, answers: Sequence[Answer]) -> Survival:
     failed = [answer.record.reason for answer in answers if answer.record and answer.record.status == "failed"]
-    survived = sum(_status(answer) == "scored" and answer.passed for answer in answers)
+    survived = sum(answer.status == "scored" and answer.passed for answer in answers)
     return Survival(agent, survived, len(answers), len(failed), dict(Counter(failed).most_common()))

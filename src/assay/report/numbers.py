@@ -27,6 +27,11 @@ def interval(low: float, high: float, unit: str = "") -> str:
     return f"[{number(low, unit)}, {number(high, unit)}]"
 
 
+def percent(share: float | None) -> str:
+    """A share in whole percent; a dash if there is none."""
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
 def spelled_out(settings: Mapping[str, Any], within: str = "") -> dict[str, str]:
     """Settings with the names of nested ones joined, for tables: 'encoding time_bases' as '16, 10, 10'."""
     shown: dict[str, str] = {}

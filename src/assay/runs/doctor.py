@@ -66,15 +66,15 @@ def examine(*, store: str | None = None, urls: tuple[str, ...] = ()) -> Iterator
         )
 
 
-def extras_of(distribution: str = _DISTRIBUTION) -> dict[str, list[str]]:
+def extras_of() -> dict[str, list[str]]:
     """The distributions that each extra needs, those of extras within it included."""
     direct: dict[str, list[str]] = {}
     within: dict[str, list[str]] = {}
-    for line in importlib.metadata.requires(distribution) or []:
+    for line in importlib.metadata.requires(_DISTRIBUTION) or []:
         found = _REQUIREMENT.match(line)
         if found is None or not found[3]:
             continue
-        if found[1].lower().replace("_", "-") == distribution:
+        if found[1].lower().replace("_", "-") == _DISTRIBUTION:
             within.setdefault(found[3], []).extend(name.strip() for name in (found[2] or "").split(","))
         else:
             direct.setdefault(found[3], []).append(found[1])

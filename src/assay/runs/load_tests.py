@@ -130,8 +130,8 @@ class LoadResult(Result):
                     "knee_rule": f"throughput rises by less than {KNEE_GAIN:.0%} while p95 rises by more",
                     "idle_mb": load.idle_bytes / 2**20,
                     "breaches": load.breach_count if load.breach_count or load.answered else None,
-                    "leak_kb_a_session": None if load.leak is None else _ends(load.leak),
-                    "leaked_blocks_a_session": None if load.leaked_blocks is None else _ends(load.leaked_blocks),
+                    "leak_kb_a_session": None if load.leak is None else load.leak.ends_json(),
+                    "leaked_blocks_a_session": None if load.leaked_blocks is None else load.leaked_blocks.ends_json(),
                     "failure": load.failure or None,
                     "limited_by_services": load.limited_by_services,
                     "kept_waiting_by_the_machine": load.starved,
@@ -205,7 +205,3 @@ def _details(load: AgentLoad) -> dict[str, Any]:
         "failure": load.failure,
         "steps": {step.case.name: step.details for step in load.steps},
     }
-
-
-def _ends(estimate: Any) -> dict[str, float | None]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from assay.store.store import Store, StoredRun
     from assay.types import Run
 
-"""Stands for the newest run of agents that is not finished."""
 StoreChoice: TypeAlias = "str | Path | Store | StoreProcess | bool | None"
 """Where a run is stored: an address, an open store, or True for the default store; None or False to store nothing.
 A new run can also be stored by a process that is not open yet.
@@ -319,7 +318,7 @@ def _is_main_thread() -> bool:
 
 
 async def _opened_meanwhile(store: StoreChoice, stack: ExitStack) -> Store | StoreProcess | None:
-    """The same, without waiting for a process here: baselines are played meanwhile."""
+    """The store to use, as `_opened` gives it; while a process opens one, the event loop plays baselines."""
     from assay.store.process import StoreProcess
 
     if isinstance(store, StoreProcess):

@@ -201,7 +201,7 @@ def _derived_in_table(
 
 
 def _derived(derive: Callable[..., Floats], columns: Sequence[Integers], n: int) -> tuple[Floats, NDArray[np.int32]]:
-    """The same by sorting what is derived from each row."""
+    """Distinct values and the index of each of `n` rows, −1 for NaN, by sorting what is derived from each row."""
     values = np.empty(n)
     for start in range(0, n, _AT_ONCE):
         some = slice(start, start + _AT_ONCE)

@@ -286,7 +286,7 @@ def unseen_skewness(n: float) -> float:
     return min(max(_UNSEEN_SKEWNESS / n - _ALWAYS_SEEN, 0.0), _MOST_UNSEEN)
 
 
-def transformed(t: float, skewness: float, *, most_skewed: float = _MOST_SKEWED) -> float:
+def transformed(t: float, skewness: float) -> float:
     """Hall's transformation of a t value: what `hull` inverts, for the p-value that agrees with its interval."""
-    a = min(max(skewness, -most_skewed), most_skewed)
+    a = min(max(skewness, -_MOST_SKEWED), _MOST_SKEWED)
     return t + a * t * t / 3 + a * a * t**3 / 27 + a / 6

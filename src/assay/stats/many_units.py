@@ -59,7 +59,7 @@ class _Resampled:
     def of(
         cls, values: IndexedValues, total: Distribution, statistics: Sequence[str], resamples: Resamples
     ) -> tuple[_Resampled, Floats]:
-        """And how many values each unit has."""
+        """The resamples of these values, and how many values each unit has."""
         below, sum_below = (
             np.concatenate([[0.0], np.cumsum(column)]) for column in (total.counts, total.values * total.counts)
         )

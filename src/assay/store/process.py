@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -169,8 +169,6 @@ def _read(pipe: IO[bytes]) -> Any:
 
 def serve_store(source: IO[bytes], out: IO[bytes]) -> None:
     """Open the store that the first message names, and answer calls until the input ends."""
-    from contextlib import ExitStack
-
     # Before the first message: the address is not needed for it. If something is missing, opening the store says so.
     with suppress(ImportError):
         import sqlalchemy.dialects.sqlite  # noqa: F401

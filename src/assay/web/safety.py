@@ -9,7 +9,6 @@ pages, and answers tell browsers to run and fetch nothing but what this server s
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import re
 import secrets
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from assay import loopback
 from assay.report.html.elements import EMPTY, element
 from assay.report.html.page import document
 
@@ -170,12 +170,7 @@ def too_long(request: Request) -> Response:
 
 def is_loopback(host: str) -> bool:
     """Whether an address is of this machine only; other names than localhost are not resolved."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost" or loopback.is_loopback(host.strip("[]"))
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -194,7 +189,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def _limited(receive: Receive) -> Receive:
-    """The same, but a body that grows beyond the limit ends the connection."""
+    """Receives as `receive` does, but ends the connection if the body grows beyond the limit."""
     total = 0
 
     async def receiving() -> Message:

@@ -42,7 +42,7 @@ def saved_page(view: View) -> str:
 
 
 def _inert(body: Markup, *, works: bool) -> Markup:
-    """The same without what needs the server; with `works`, fields outside of forms stay."""
+    """A part of the page without what needs the server; with `works`, fields outside of forms stay."""
     text = str(body)
     text = _WHOLE_FORM.sub(lambda found: _FIELDS.sub("", found[0]), text) if works else _FIELDS.sub("", text)
     text = _FORM.sub(lambda found: "</div>" if found[0] == "</form>" else f"<div{found[1] or ''}>", text)

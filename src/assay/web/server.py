@@ -65,10 +65,8 @@ def url_of(access: Access) -> str:
     return f"http://{host}:{access.port}/{query}"
 
 
-def serve_until_stopped(
-    app: ASGIApp, bound: socket.socket, *, started: Callable[[], None], stopping: Callable[[], None] | None = None
-) -> None:
-    """Serve until Ctrl-C or SIGTERM. `started` is called when requests are answered, `stopping` before the end."""
+def serve_until_stopped(app: ASGIApp, bound: socket.socket, *, started: Callable[[], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM. `started` is called when requests are answered."""
     config = uvicorn.Config(
         app,
         loop="asyncio",
@@ -82,7 +80,7 @@ def serve_until_stopped(
         # Longer than a busy server may take to return to a connection; browsers close theirs themselves.
         timeout_keep_alive=_SECONDS_KEPT_ALIVE,
     )
-    server = _Server(config, started, stopping)
+    server = _Server(config, started)
     # Anyone could fill the terminal with tracebacks.
     logging.getLogger("uvicorn.error").addFilter(_is_our_own)
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
@@ -116,21 +114,13 @@ def _leave_pages(before: Container[threading.Thread]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that reports when it has started and when it is about to end."""
+    """A server that reports when it has started."""
 
-    def __init__(
-        self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None] | None
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._say_started = started
-        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         # A browser may take long to start, and must not keep the first page waiting.
         threading.Thread(target=self._say_started, daemon=True).start()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._stopping is not None:
-            self._stopping()
-        await super().shutdown(sockets)

@@ -21,7 +21,7 @@ MS = 1_000_000
 
 def matched(truth: Ints, predicted: Ints, tolerance: int) -> Ints:
     partner = np.empty(len(truth), np.int64)
-    matching.match(truth, predicted, np.int64(tolerance), partner)
+    matching.match_within(truth, predicted, np.int64(tolerance), truth, predicted, -1.0, partner)
     return partner
 
 
@@ -139,10 +139,8 @@ def test_holds_match_as_notes_do_in_mir_eval(seed: int) -> None:
         )
         partner = np.empty(len(right), np.int64)
         (start, end), (guess_start, guess_end) = (np.ascontiguousarray(side.T) for side in (right, guess))
-        if ratio is None:
-            matching.match(start, guess_start, np.int64(50), partner)
-        else:
-            matching.match_intervals(start, guess_start, np.int64(50), end, guess_end, ratio, partner)
+        share = -1.0 if ratio is None else ratio
+        matching.match_within(start, guess_start, np.int64(50), end, guess_end, share, partner)
         assert (partner >= 0).sum() == len(expected)
 
 

@@ -58,7 +58,7 @@ def charted(arguments: Arguments, *models: str) -> str:
 def test_text_cannot_leave_its_place() -> None:
     text = join([HOSTILE])
     assert not set("<>\"'") & set(text)
-    body = table([HOSTILE], [[HOSTILE]], caption=HOSTILE) + figure("x", HOSTILE, HOSTILE)
+    body = table([HOSTILE], [[HOSTILE]], label=HOSTILE) + figure("x", HOSTILE, HOSTILE)
     page = document(title=HOSTILE, lead=text, body=body)
     assert Reader(page).scripts == []
     assert "<script" not in page

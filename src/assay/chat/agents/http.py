@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import ipaddress
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
 from assay.chat.yamlfile import refusal
 from assay.errors import SourceError, UsageError, missing_extra
+from assay.loopback import leads_here
 from assay.redaction import hide
 
 if TYPE_CHECKING:
@@ -159,11 +159,7 @@ class Endpoint(BaseModel):
     @property
     def is_loopback(self) -> bool:
         """Whether the endpoint is on this machine."""
-        host = urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
+        return leads_here(self.url)
 
     def secrets(self) -> dict[str, str]:
         """The headers that contain secrets."""

@@ -10,7 +10,7 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -78,9 +78,9 @@ class AssistantSource:
 _NOT_COUNTED = ("_spans.py", "consent.py", "own.py", "shop.py")
 
 
-def read_source(where: Path, *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:
+def read_source(where: Path) -> AssistantSource:
     """The figures of a folder of Python files, or of one file."""
-    return count_source({str(path.relative_to(_root(where))): _text(path) for path in python_files(where)}, tools=tools)
+    return count_source({str(path.relative_to(_root(where))): _text(path) for path in python_files(where)})
 
 
 def python_files(where: Path) -> list[Path]:
@@ -93,7 +93,7 @@ def python_files(where: Path) -> list[Path]:
     return found
 
 
-def count_source(texts: Mapping[str, str], *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:
+def count_source(texts: Mapping[str, str]) -> AssistantSource:
     """The figures of files, given their text by file name."""
     files = [_File.read(name, text) for name, text in texts.items()]
     files = [file for file in files if file.lines]
@@ -101,7 +101,7 @@ def count_source(texts: Mapping[str, str], *, tools: Sequence[str] = ASSISTANT_T
     accounts = [function for file in files for function in file.functions if function.reports_to_assay]
     # Ties are broken by name, so that the order of files does not matter.
     worst = min(functions, key=lambda function: (-function.complexity, function.name), default=None)
-    naming = [sum(tool in file.words for file in files) for tool in tools]
+    naming = [sum(tool in file.words for file in files) for tool in ASSISTANT_TOOLS]
     account_lines = sum(function.lines for function in accounts)
     account_branches = sum(function.complexity - 1 for function in accounts)
     loaded = {name for file in files for name in file.imports.values()}

@@ -12,7 +12,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from assay.chat.load.canaries import RECALL, Canaries, canaries_in
 from assay.chat.load.meters import PeakMemory, StallMeter, settled_bytes
 from assay.chat.load.plan import LoadPlan, PlannedStep
 from assay.chat.load.results import EMPTY_ANSWER
-from assay.chat.running.hosts.worker import OpenAgent, refusal_of
+from assay.chat.running.hosts.worker import OpenAgent, Tell, refusal_of
 from assay.chat.running.processes.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
 from assay.chat.world.situation import Situation
@@ -30,8 +30,6 @@ from assay.redaction import hide
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
     from assay.chat.running.tracing import TurnSpans
-
-Tell = Callable[[Mapping[str, Any]], None]
 
 # Sessions before anything is measured: they open connections, fill caches, and import what a framework imports late.
 _WARM_UP = 5

@@ -118,10 +118,10 @@ class DateReader:
         if not is_day:
             return None
         ordinal = at + 1 + (after in self._ordinals)
-        of = ordinal + (ordinal < len(tokens) and tokens[ordinal].text in self._links)
-        if of < len(tokens) and tokens[of].text in self._months:
-            year = _number(reading, of + 1, 1000, 9999)
-            return _moment(reading, at, of, month=self._months[tokens[of].text], day=value, year=year)
+        named = ordinal + (ordinal < len(tokens) and tokens[ordinal].text in self._links)
+        if named < len(tokens) and tokens[named].text in self._months:
+            year = _number(reading, named + 1, 1000, 9999)
+            return _moment(reading, at, named, month=self._months[tokens[named].text], day=value, year=year)
         if before in self._articles and (ordinal > at + 1 or after in self._ordinal_marks):
             return _moment(reading, at, ordinal - 1, day=value)
         return None

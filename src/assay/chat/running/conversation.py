@@ -70,6 +70,10 @@ class Job:
     is_disturbed: bool = False
     """Whether the user hangs up or has to approve something: the conversation then goes on after a failed turn."""
 
+    @property
+    def has_quirks(self) -> bool:
+        return any(situation.quirk is not None for situation in self.situations)
+
     def part(self, start: int, end: int, *, dies: bool = False) -> Job:
         """Some turns of the conversation, counted from its beginning."""
         known = self.preferences if start == 0 else None
@@ -183,7 +187,6 @@ async def play(
     `preferences` is None for an agent that has its own memory. If someone is watching, `hear` is called with each
     piece of text as it comes. With `names_place`, the error of a turn names the line of the user's own code.
     """
-    has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None and preferences is not None:
         preferences.write(job.user, dict(job.preferences))
     user = None if job.persona is None else SimulatedUser(job.persona)
@@ -199,69 +202,78 @@ async def play(
                 record = Record(status="failed", reason=str(failure), fault=_text(situation.fault))
                 yield PlayedTurn(at, "", record, {}, infrastructure_failure=True)
                 return
-        received = Reception(hear if job.live else None)
-        error: BaseException | None = None
-        breakdown: Breakdown | None = None
-        attached = situation.attached() if tracing.is_active else nullcontext()
-        shopping = shopping_as(job.user) if job.has_shop else nullcontext()
-        with attached, shopping, tracing.turn(job.agent, job.session) as watched:
-            started = received.started = time.perf_counter()
-            try:
-                async with asyncio.timeout(job.timeout):
-                    await received.turn(agent, job.session, job.user, message, situation, preferences)
-            except TimeoutError as failure:
-                is_ours = time.perf_counter() - started >= job.timeout
-                error = _out_of_time(job.timeout) if is_ours else failure
-                breakdown = "timeout" if is_ours else "exception"
-            except (KeyboardInterrupt, GeneratorExit):
-                raise
-            except BaseException as failure:  # an agent that calls sys.exit has failed a turn, not the run
-                if isinstance(failure, asyncio.CancelledError) and is_cancelled():
-                    raise
-                error, breakdown = failure, "exception"
-            wall = time.perf_counter() - started
-        try:
-            trace = watched.read()
-            record = _record(trace, received, situation, wall, error)
-            if received.seen:
-                record = record.model_copy(update=received.seen)
-            if has_quirks or job.live:
-                record = record.model_copy(update=_watched_record(trace, watched, situation, breakdown))
-            if len(job.messages) >= LONG_CONVERSATION:
-                record = record.model_copy(update={"memory": resident_bytes()})
-            if job.restarts:
-                record = record.model_copy(update={"user_messages": interruption.user_messages()})
-            if tokens is not None:
-                took = {"user_input_tokens": tokens.input, "user_output_tokens": tokens.output}
-                record = record.model_copy(update=took)
-        except Exception as failure:  # a report of the turn that is not usable, such as text for a number of tokens
-            error = error or failure
-            record = Record(
-                status="failed",
-                reason=describe_error(error),
-                fault=_text(situation.fault),
-                wall=wall,
-                quirk=_text(situation.quirk),
-                breakdown=breakdown or "exception",
-            )
+        exchange = await _exchange(agent, job, message, situation, tracing, preferences, hear)
+        record, error = _record(exchange, job, situation, tokens)
         if error is not None and names_place and (place := _place_in_own_code(error)):
             record = record.model_copy(update={"reason": f"{record.reason} ({place})"})
-        known = {} if preferences is None else _flags_of(preferences, job.user)
-        if job.has_shop and (preferences is not None or SHOP.knows(job.user)):
-            known = {**known, ORDERS: SHOP.bought(job.user)}
-        infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
-        answer = received.text
+        answer = exchange.received.text
         yield PlayedTurn(
             at,
             redacted(whole_text(answer)),
             record,
-            known,
+            _known(job, preferences),
             redacted(whole_text(message)) if user is not None else "",
-            infrastructure,
+            error is not None and not job.has_quirks and is_infrastructure_failure(error, situation),
             endpoint_failure=error is not None and is_endpoint_failure(error, is_first=at == 0),
         )
-        if error is not None and not (has_quirks or job.is_disturbed):
+        if error is not None and not (job.has_quirks or job.is_disturbed):
             return
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One message to the agent, and what came back."""
+
+    received: Reception
+    spans: TurnSpans
+    wall: float
+    """Seconds that it took."""
+    error: BaseException | None
+    """Why the turn failed."""
+    breakdown: Breakdown | None
+    """How it failed."""
+
+
+async def _exchange(
+    agent: Agent,
+    job: Job,
+    message: str,
+    situation: Situation,
+    tracing: TurnTracing,
+    preferences: Preferences | None,
+    hear: Callable[[str], None] | None,
+) -> _Exchange:
+    """Send a message to the agent in its situation, inside a span, and receive the answer within the timeout."""
+    received = Reception(hear if job.live else None)
+    error: BaseException | None = None
+    breakdown: Breakdown | None = None
+    attached = situation.attached() if tracing.is_active else nullcontext()
+    shopping = shopping_as(job.user) if job.has_shop else nullcontext()
+    with attached, shopping, tracing.turn(job.agent, job.session) as spans:
+        started = received.started = time.perf_counter()
+        try:
+            async with asyncio.timeout(job.timeout):
+                await received.turn(agent, job.session, job.user, message, situation, preferences)
+        except TimeoutError as failure:
+            is_ours = time.perf_counter() - started >= job.timeout
+            error = _out_of_time(job.timeout) if is_ours else failure
+            breakdown = "timeout" if is_ours else "exception"
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as failure:  # an agent that calls sys.exit has failed a turn, not the run
+            if isinstance(failure, asyncio.CancelledError) and is_cancelled():
+                raise
+            error, breakdown = failure, "exception"
+        wall = time.perf_counter() - started
+    return _Exchange(received, spans, wall, error, breakdown)
+
+
+def _known(job: Job, preferences: Preferences | None) -> dict[str, Any]:
+    """What is known about the user, and what is on order in the shop."""
+    known = {} if preferences is None else _flags_of(preferences, job.user)
+    if job.has_shop and (preferences is not None or SHOP.knows(job.user)):
+        known[ORDERS] = SHOP.bought(job.user)
+    return known
 
 
 def _flags_of(preferences: Preferences, user: str) -> dict[str, Any]:
@@ -273,8 +285,36 @@ def _flags_of(preferences: Preferences, user: str) -> dict[str, Any]:
 
 
 def _record(
-    trace: TurnTrace, received: Reception, situation: Situation, wall: float, error: BaseException | None
-) -> Record:
+    exchange: _Exchange, job: Job, situation: Situation, tokens: UserTokens | None
+) -> tuple[Record, BaseException | None]:
+    """The record of a turn, and why the turn failed: a report of it that is not usable fails it too."""
+    try:
+        trace = exchange.spans.read()
+        added: dict[str, Any] = dict(exchange.received.seen)
+        if job.has_quirks or job.live:
+            added |= _watched_record(trace, exchange.spans, situation, exchange.breakdown)
+        if len(job.messages) >= LONG_CONVERSATION:
+            added["memory"] = resident_bytes()
+        if job.restarts:
+            added["user_messages"] = interruption.user_messages()
+        if tokens is not None:
+            added |= {"user_input_tokens": tokens.input, "user_output_tokens": tokens.output}
+        record = _measured_record(trace, exchange, situation)
+        return record.model_copy(update=added) if added else record, exchange.error
+    except Exception as failure:  # such as text for a number of tokens
+        error = exchange.error or failure
+        return Record(
+            status="failed",
+            reason=describe_error(error),
+            fault=_text(situation.fault),
+            wall=exchange.wall,
+            quirk=_text(situation.quirk),
+            breakdown=exchange.breakdown or "exception",
+        ), error
+
+
+def _measured_record(trace: TurnTrace, exchange: _Exchange, situation: Situation) -> Record:
+    received, error = exchange.received, exchange.error
     reply = received.reply
     own_tokens = None
     if reply is not None and reply.input_tokens is not None and reply.output_tokens is not None:
@@ -297,7 +337,7 @@ def _record(
         input_tokens=tokens[0],
         output_tokens=tokens[1],
         cached_tokens=trace.cached_tokens,
-        wall=wall,
+        wall=exchange.wall,
         first_text=received.first_text,
         model=trace.model_seconds if has_spans else None,
         tools=trace.tool_seconds if has_spans else None,

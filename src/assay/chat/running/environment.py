@@ -6,7 +6,6 @@ variables when the environment opens; they are neither stored nor shown.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -21,6 +20,7 @@ from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.chat.world.shop import ORDERS
 from assay.errors import UsageError
+from assay.loopback import leads_here
 from assay.redaction import hide
 
 if TYPE_CHECKING:
@@ -318,26 +318,26 @@ class Services:
         return self._setup
 
     def _started(self) -> Setup:
-        of = self._environment
-        model_url, weather_url = of.model_url, of.weather_url
-        if of.model is None or of.is_made_up:
+        environment = self._environment
+        model_url, weather_url = environment.model_url, environment.weather_url
+        if environment.model is None or environment.is_made_up:
             world = self._open.enter_context(self._made_up_world())
-            model_url = world.model_url if of.model is None else model_url
-            weather_url = world.weather_url if of.is_made_up else weather_url
-        model_key, weather_key = of._keys()
+            model_url = world.model_url if environment.model is None else model_url
+            weather_url = world.weather_url if environment.is_made_up else weather_url
+        model_key, weather_key = environment._keys()
         if self._reach is not None:
-            model_key = self._reach.token if of.model is None else model_key
-            weather_key = self._reach.token if of.is_made_up else weather_key
+            model_key = self._reach.token if environment.model is None else model_key
+            weather_key = self._reach.token if environment.is_made_up else weather_key
         return Setup(
-            model=of.model or SCRIPTED,
+            model=environment.model or SCRIPTED,
             model_url=model_url,
             model_key=model_key,
-            embedded_model=of.model is None,
+            embedded_model=environment.model is None,
             weather_url=weather_url,
             weather_key=weather_key,
-            embedded_weather=of.is_made_up,
-            limits=of.limits,
-            **_PATIENCE[of.is_made_up],
+            embedded_weather=environment.is_made_up,
+            limits=environment.limits,
+            **_PATIENCE[environment.is_made_up],
         )
 
     def calls(self) -> CallLog | None:
@@ -399,14 +399,6 @@ def _address(url: str) -> str:
 def _key(variable: str, url: str) -> str:
     """The key of a service; a service on this machine may do without."""
     key = os.environ.get(variable, "")
-    if not key and not _is_loopback(url):
+    if not key and not leads_here(url):
         raise UsageError(f"{url} needs a key", hint=f"Set the environment variable {variable}")
     return key or "none"
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

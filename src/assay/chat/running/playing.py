@@ -115,42 +115,24 @@ class Playing:
         await self.prepare(done)
         assert self._scorer is not None
         assert self._services is not None
-        of = self._experiment
-        prices = of.agent_prices
-        if of.budget is not None:
-            self._budget = Budget(of.budget, spent=spent, price_of=prices.get, limits=of.environment.limits)
-            for answer in played:
-                cost = None if answer.record is None else answer.record.cost_with_user
-                if cost is not None:
-                    self._budget.learn(answer.agent, answer.turn, cost)
-        runner = Runner(
-            of.suite,
-            self._hosts,
-            self._services.look_up_truth,
-            scorer=self._scorer,
-            seed=of.seed,
-            repeat=of.repeat,
-            pace=of.pace,
-            characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
-            skip=of.environment.unplayable,
-            is_made_up=of.environment.is_made_up,
-            model_call_limit=of.environment.limits.model_calls,
-            prices=prices,
-            budget=self._budget,
-            calls=self._services.calls,
-            user_model=of.environment.model_of_user,
-            user_price=of.prices.get(of.environment.user_model or ""),
-        )
+        experiment = self._experiment
+        if experiment.budget is not None:
+            self._budget = self._budget_after(experiment.budget, spent, played)
+        runner = self._runner(self._services, experience or {})
         self.begin_baselines(done)
         meanwhile = self._meanwhile
         if meanwhile is not None:
-            begun = [one.id for one in of.suite.scenarios if any((name, one.id, 0) in done for name in of.agent_names)]
+            begun = [
+                one.id
+                for one in experiment.suite.scenarios
+                if any((name, one.id, 0) in done for name in experiment.agent_names)
+            ]
             self._ordered.pass_on_to(sink, begun)
             sink = self._ordered
         try:
             ended = await runner.run(sink, done=done, progress=progress)
             ended.spent = self.spent
-            if is_measured(of) and ended.stopped is None and not ended.is_all_skipped:
+            if is_measured(experiment) and ended.stopped is None and not ended.is_all_skipped:
                 ended.streamed_times = await self._streamed_times()
             # Processes take a while to end: meanwhile baselines are played, and then the results are put together.
             closing = asyncio.gather(*(host.close() for host in self._hosts.values()))
@@ -158,7 +140,7 @@ class Playing:
                 if meanwhile is not None:
                     await meanwhile
                     self._ordered.release_all()
-                elif of.baselines and ended.stopped is None and not ended.is_all_skipped:
+                elif experiment.baselines and ended.stopped is None and not ended.is_all_skipped:
                     await self._play_baselines(sink, done)
             finally:
                 await closing
@@ -167,6 +149,39 @@ class Playing:
         self._scorer.release()
         await asyncio.sleep(0)
         return ended
+
+    def _budget_after(self, budget: float, spent: float, played: Iterable[Answer]) -> Budget:
+        """A budget that knows what was spent, and from the answers that were played what a turn may cost."""
+        experiment = self._experiment
+        found = Budget(budget, spent=spent, price_of=experiment.agent_prices.get, limits=experiment.environment.limits)
+        for answer in played:
+            cost = None if answer.record is None else answer.record.cost_with_user
+            if cost is not None:
+                found.learn(answer.agent, answer.turn, cost)
+        return found
+
+    def _runner(self, services: Services, experience: Experiences) -> Runner:
+        """Plays the agents; baselines have their own."""
+        experiment = self._experiment
+        environment = experiment.environment
+        return Runner(
+            experiment.suite,
+            self._hosts,
+            services.look_up_truth,
+            scorer=self._scorer,
+            seed=experiment.seed,
+            repeat=experiment.repeat,
+            pace=experiment.pace,
+            characteristics={agent: one.characteristics for agent, one in experience.items()},
+            skip=environment.unplayable,
+            is_made_up=environment.is_made_up,
+            model_call_limit=environment.limits.model_calls,
+            prices=experiment.agent_prices,
+            budget=self._budget,
+            calls=services.calls,
+            user_model=environment.model_of_user,
+            user_price=experiment.prices.get(environment.user_model or ""),
+        )
 
     def begin_baselines(self, done: Container[AnswerKey] = ()) -> None:
         """Start to play baselines if they can be played with the agents; their turns wait for `play` and its sink.
@@ -188,9 +203,14 @@ class Playing:
 
         Agents that use the embedded services do, and a run with a budget may end before its baselines.
         """
-        of = self._experiment
-        are_functions = all(isinstance(agent, AgentSpec) and agent.function is not None for agent in of.agents)
-        return of.baselines and of.budget is None and are_functions and isinstance(self._scorer, ProcessScorer)
+        experiment = self._experiment
+        are_functions = all(isinstance(agent, AgentSpec) and agent.function is not None for agent in experiment.agents)
+        return (
+            experiment.baselines
+            and experiment.budget is None
+            and are_functions
+            and isinstance(self._scorer, ProcessScorer)
+        )
 
     async def _streamed_times(self) -> dict[str, StreamedTimes]:
         """The time to the first text of each agent that uses the scripted model, one agent after the other."""
@@ -206,31 +226,33 @@ class Playing:
         """An agent on the nodes of a cluster; each process has a core to itself if there are enough."""
         from assay.chat.running.hosts.on_nodes import NodeHost
 
-        of = self._experiment
-        processes = min(of.pace.concurrency, of.pace.jobs)
+        experiment = self._experiment
+        processes = min(experiment.pace.concurrency, experiment.pace.jobs)
         setups = [self._setup_of(agent, services) for _ in range(processes)]
-        return NodeHost(agent, setups, cluster, whole_cores=len(of.agents) * processes <= cluster.slots())
+        return NodeHost(agent, setups, cluster, whole_cores=len(experiment.agents) * processes <= cluster.slots())
 
     async def _chosen_scorer(self, done: Container[AnswerKey]) -> Scorer:
         """What scores the turns: another process if there are many, and every metric can be found by its name."""
-        of = self._experiment
+        experiment = self._experiment
         turns = sum(
-            len(scenario.turns) * (of.repeat if agent in of.agent_names else 1)
-            for agent in (*of.agent_names, *of.baseline_names)
-            for scenario in of.suite.scenarios
+            len(scenario.turns) * (experiment.repeat if agent in experiment.agent_names else 1)
+            for agent in (*experiment.agent_names, *experiment.baseline_names)
+            for scenario in experiment.suite.scenarios
             if (agent, scenario.id, 0) not in done
         )
         known = METRICS.names()
-        is_known = all(metric.name in known and METRICS.get(metric.name) is metric for metric in of.chosen_metrics)
+        is_known = all(
+            metric.name in known and METRICS.get(metric.name) is metric for metric in experiment.chosen_metrics
+        )
         if not is_known or (turns < FEWEST_TURNS and self._ahead.scoring is None):
-            return LocalScorer(of.evaluator(), at_once=of.pace.jobs)
+            return LocalScorer(experiment.evaluator(), at_once=experiment.pace.jobs)
         settings = {
-            "domain": of.suite.domain,
-            "language": of.suite.language,
-            "names": list(of.suite.names),
-            "metrics": [metric.name for metric in of.chosen_metrics],
+            "domain": experiment.suite.domain,
+            "language": experiment.suite.language,
+            "names": list(experiment.suite.names),
+            "metrics": [metric.name for metric in experiment.chosen_metrics],
         }
-        scorer = ProcessScorer(settings, self._ahead.scoring, own_domain=own_domain_path(of.suite.domain))
+        scorer = ProcessScorer(settings, self._ahead.scoring, own_domain=own_domain_path(experiment.suite.domain))
         await scorer.start()
         return scorer
 
@@ -252,19 +274,19 @@ class Playing:
 
     async def _play_baselines(self, sink: Sink, done: Container[AnswerKey]) -> None:
         """Play the baselines, once: they give the same answer each time, and take no time from the agents."""
-        of = self._experiment
+        experiment = self._experiment
         assert self._services is not None
-        answering = baselines_of(DOMAINS.get(of.suite.domain), of.suite.language)
-        uses = of.used_by_baselines
-        names = zip(BASELINES, of.baseline_names, strict=True)
+        answering = baselines_of(DOMAINS.get(experiment.suite.domain), experiment.suite.language)
+        uses = experiment.used_by_baselines
+        names = zip(BASELINES, experiment.baseline_names, strict=True)
         runner = Runner(
-            of.suite,
+            experiment.suite,
             {name: BaselineHost(answering[one], uses=uses) for one, name in names},
             self._services.look_up_truth,
             scorer=self._scorer,
-            seed=of.seed,
+            seed=experiment.seed,
             pace=Pace(retries=0, warm_up=False),
-            skip=of.environment.unplayable,
-            is_made_up=of.environment.is_made_up,
+            skip=experiment.environment.unplayable,
+            is_made_up=experiment.environment.is_made_up,
         )
         await runner.run(sink, done=done)

@@ -176,7 +176,7 @@ def _import_seconds_if_possible(spec: AgentSpec, folder: Path) -> float | None:
 
 
 def _import_seconds(spec: AgentSpec, folder: Path) -> float:
-    """The same; raises UsageError if the assistant cannot be imported with that version."""
+    """CPU time of that import; raises UsageError if the assistant cannot be imported with that version."""
     module = f"{AGENTS.get(spec.agent or '').open.__module__}.assistant"
     done = _ran([str(_python(folder)), "-P", "-c", TRY_IMPORT.format(module=module)], spec)
     if done.returncode:

@@ -22,8 +22,7 @@ def watched(calls: Callable[[], CallLog | None], job: Job, *, is_own: bool = Fal
 
     `is_own` says that the agent is an object of the user's own, which may be about any subject.
     """
-    has_quirks = any(situation.quirk is not None for situation in job.situations)
-    log = calls() if job.is_disturbed or has_quirks or is_own else None
+    log = calls() if job.is_disturbed or job.has_quirks or is_own else None
     if log is not None:
         log.watch(job.session, with_bodies=job.is_disturbed)
     try:

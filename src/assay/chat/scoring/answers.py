@@ -24,6 +24,8 @@ LONG_CONVERSATION = 20
 """Turns from which on a conversation says something about growth; kept here because agents' processes need it too."""
 AnswerKey = tuple[str, str, int]
 """Which conversation an answer belongs to: agent, scenario, repetition."""
+AnswerPlace = tuple[str, str, int, int]
+"""Which answer: agent, scenario, repetition, turn."""
 
 
 class SpanLine(BaseModel):
@@ -210,6 +212,10 @@ class Answer:
     @property
     def key(self) -> AnswerKey:
         return self.agent, self.scenario, self.repetition
+
+    @property
+    def place(self) -> AnswerPlace:
+        return self.agent, self.scenario, self.repetition, self.turn
 
     @property
     def status(self) -> Status:

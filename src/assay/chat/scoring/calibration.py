@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.chat.judge import Preference
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, AnswerPlace
 from assay.chat.scoring.passing import PASS_MARK
 from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import json_lines
@@ -22,13 +22,13 @@ from assay.stats import bootstrap
 from assay.stats.agreement import corrected_mean, kappa, slope
 from assay.types import Estimate
 
-AnswerPlace = tuple[str, str, int, int]
-"""Which answer: agent, scenario, repetition, turn."""
 _Kind = TypeVar("_Kind", bound=BaseModel)
 PASSED = "passed"
 """Stands for whether the answer passes its checks, beside the metrics."""
 # A corrected score of one agent rests on the agent's own labels.
 _FEWEST_LABELS = 10
+# Requests to a judge that compares pairs.
+_PAIRS_AT_ONCE = 8
 
 
 class Label(BaseModel):
@@ -170,7 +170,7 @@ def _check_known(scores: Scores, key: AnswerPlace, where: str) -> None:
         if name not in known:
             error = unknown_name(kind, name, known)
             raise SourceError(error.what, where=where, hint=error.hint)
-    if not any(_place(answer) == key for answer in scores.answers):
+    if not any(answer.place == key for answer in scores.answers):
         raise SourceError(
             f"the run has no answer of {agent} in {scenario} at repetition {repetition}, turn {turn}",
             where=where,
@@ -178,19 +178,13 @@ def _check_known(scores: Scores, key: AnswerPlace, where: str) -> None:
         )
 
 
-def _place(answer: Answer) -> AnswerPlace:
-    return answer.agent, answer.scenario, answer.repetition, answer.turn
-
-
 def compare_pairs(
     scores: Scores,
     pairs: Sequence[LabelledPair],
     compare: Callable[[str, Any, str, str], Preference],
-    *,
-    at_once: int = 8,
 ) -> Position:
     """Let a judge compare the pairs that people labelled; `compare` gets question, truth and both answers."""
-    answers = {_place(answer): answer for answer in scores.answers}
+    answers = {answer.place: answer for answer in scores.answers}
 
     def judged(pair: LabelledPair) -> Preference:
         better, worse = (
@@ -198,7 +192,7 @@ def compare_pairs(
         )
         return compare(better.query, better.truth, better.response, worse.response)
 
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(_PAIRS_AT_ONCE) as pool:
         found = list(zip(pairs, pool.map(judged, pairs), strict=True))
     whole = [(pair, one) for pair, one in found if one.in_order is not None and one.reversed is not None]
     shown = [(side, pair) for pair, one in whole for side in (one.in_order, one.reversed) if side != "tie"]
@@ -254,7 +248,7 @@ def _agreement(scores: Scores, people: Mapping[AnswerPlace, float], metric: str)
     for answer in scores.answers:
         score = _score(answer, metric)
         if score is not None:
-            judged.append(_Judged(answer, score, people.get(_place(answer))))
+            judged.append(_Judged(answer, score, people.get(answer.place)))
     labelled = [(one, one.label) for one in judged if one.label is not None]
     if not labelled:
         return None

@@ -45,7 +45,7 @@ def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringCont
 
 
 def interrupted_checks(turn: Turn, record: Record) -> tuple[FailedCheck, ...]:
-    """The same for a turn in which the user hung up or had to approve a tool: metrics say nothing about it."""
+    """The checks that a turn does not pass in which the user hung up or had to approve a tool: metrics do not count."""
     found = [] if record.hang_up is None else [*_hang_up(record.hang_up)]
     found += [] if record.consent is None else [*_consent(record.consent)]
     return (*found, *_texts(turn), *_state(turn), *_history(turn))

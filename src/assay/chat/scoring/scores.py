@@ -316,7 +316,7 @@ def _scored(job: tuple[Transcript, ChatbotEvaluator]) -> list[Answer]:
 
 
 def _without_keys(transcript: Transcript) -> Transcript:
-    """The same without secrets, removed before scoring: evidence quotes the text that is kept."""
+    """The transcript without secrets, removed before scoring: evidence quotes the text that is kept."""
     turns = [
         turn.model_copy(
             update={

@@ -23,6 +23,7 @@ from assay.chat.formats import numbered_lines, parse_line
 from assay.chat.formats.repetitions import Repetitions
 from assay.chat.formats.unanswered import Unanswered
 from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.metric import Metric
 from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
 from assay.chat.scoring.table import ScoreTable, encode_scores
 from assay.chat.transcript import Transcript, load_json
@@ -132,38 +133,53 @@ def score_stream(
     chosen = None if metrics is None else tuple(metrics)
     settings = _Settings(str(path), form, agent, domain, chosen, answers, texts, allow_missing)
     used = Evaluators(settings.metrics).metrics
-    table = ScoreTable([metric.name for metric in used])
-    kept: list[Answer] = []
-    failed_after = done = missing = 0
-    named: dict[str, str] = {}
+    whole = _WholeFile(used)
     used_engine = engine or LocalEngine(_workers(workers, path))
     try:
         with closing(_scored_chunks(settings, used_engine, keeper, len(used))) as chunks:  # stops work on any error
             for chunk in chunks:
-                for who, scenario, repetition, passed, codes in chunk.cells:
-                    table.add(who, scenario, repetition, passed=passed, codes=codes)
-                for answer in chunk.answers:
-                    if len(kept) < KEPT:
-                        kept.append(answer)
-                    elif not answer.passed and failed_after < _FAILED_KEPT:
-                        kept.append(answer)
-                        failed_after += 1
+                whole.add(chunk)
                 if each is not None:
                     each(chunk)
-                done += chunk.transcripts
                 if progress is not None:
-                    progress(done)
-                missing += len(chunk.missing)
-                named |= dict(list(chunk.missing.items())[: _NAMED - len(named)])
+                    progress(whole.transcripts)
     finally:
         if engine is None:
             used_engine.close()
-    if not done:
+    if not whole.transcripts:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
     inputs: dict[str, dict[str, Any]] = {**_inputs(path)}
-    if missing:
-        inputs["transcripts"] |= {"missing": missing, "missing_transcripts": named}
-    return Scores(tuple(kept), used, seed, inputs, table=table)
+    if whole.missing:
+        inputs["transcripts"] |= {"missing": whole.missing, "missing_transcripts": whole.named}
+    return Scores(tuple(whole.answers), used, seed, inputs, table=whole.table)
+
+
+class _WholeFile:
+    """What the scored chunks of a file add up to."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.table = ScoreTable([metric.name for metric in metrics])
+        self.answers: list[Answer] = []
+        """The first answers, and the first failed ones after them."""
+        self.transcripts = 0
+        self.missing = 0
+        """How many transcripts could not be read."""
+        self.named: dict[str, str] = {}
+        """The first of them, by file and line, and why."""
+        self._failed_after = 0
+
+    def add(self, chunk: ScoredChunk) -> None:
+        for agent, scenario, repetition, passed, codes in chunk.cells:
+            self.table.add(agent, scenario, repetition, passed=passed, codes=codes)
+        for answer in chunk.answers:
+            if len(self.answers) < KEPT:
+                self.answers.append(answer)
+            elif not answer.passed and self._failed_after < _FAILED_KEPT:
+                self.answers.append(answer)
+                self._failed_after += 1
+        self.transcripts += chunk.transcripts
+        self.missing += len(chunk.missing)
+        self.named |= dict(list(chunk.missing.items())[: _NAMED - len(self.named)])
 
 
 def unscored(path: Path, metrics: Sequence[str] | None, seed: int) -> Scores:

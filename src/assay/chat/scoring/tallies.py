@@ -43,20 +43,7 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
         if of_case is None:
             trials = passed.get((answer.agent, answer.scenario), {})
             of_case = by_case[case] = {"trials_passed": [float(one) for one in trials.values()]}
-        if answer.record is not None:
-            for name, value in _outcomes(answer.record).items():
-                of_case.setdefault(name, []).append(value)
-            for name, value in _after_quirks(answer, kept_by_trial).items():
-                of_case.setdefault(name, []).append(value)
-            for name, value in _after_interruptions(answer, kept_by_trial).items():
-                of_case.setdefault(name, []).append(value)
-        for metric, entry in answer.entries.items():
-            values = of_case.setdefault(metric, [])
-            if entry["measured"]:
-                values.append(float(entry["score"]))
-        if answer.record is not None:
-            for name, value in _figures(answer.record).items():
-                of_case.setdefault(name, []).append(value)
+        _add(of_case, answer, kept_by_trial)
     # Of a large log most cases have one answer, and its scores repeat: equal ones share their distribution.
     single: dict[float, Distribution] = {}
     nothing = Distribution()
@@ -78,6 +65,22 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
         }
         for agent, by_case in found.items()
     }
+
+
+def _add(of_case: dict[str, list[float]], answer: Answer, by_trial: Mapping[AnswerKey, Sequence[Answer]]) -> None:
+    """Add what was measured of an answer. A metric that measured nothing has its place all the same."""
+    record = answer.record
+    if record is not None:
+        for figures in (_outcomes(record), _after_quirks(answer, by_trial), _after_interruptions(answer, by_trial)):
+            for name, value in figures.items():
+                of_case.setdefault(name, []).append(value)
+    for metric, entry in answer.entries.items():
+        values = of_case.setdefault(metric, [])
+        if entry["measured"]:
+            values.append(float(entry["score"]))
+    if record is not None:
+        for name, value in _figures(record).items():
+            of_case.setdefault(name, []).append(value)
 
 
 def merged_tallies(table: ScoreTable) -> Tallies:

@@ -84,8 +84,8 @@ class CompletionRequest:
         return total
 
 
-def _invalid(param: str, message: str, code: str | None = None) -> ApiError:
-    return ApiError(400, f"Invalid value for '{param}': {message}", param=param, code=code)
+def _invalid(param: str, message: str) -> ApiError:
+    return ApiError(400, f"Invalid value for '{param}': {message}", param=param)
 
 
 def _flag(table: Mapping[str, Any], name: str, param: str | None = None) -> bool:

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import functools
 import hmac
-import ipaddress
 import logging
 import socket
 import struct
@@ -19,10 +18,11 @@ import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from assay.chat.world.situation import LONGEST_HEADERS
 from assay.errors import AssayError, UsageError, missing_extra
+from assay.loopback import is_loopback, leads_here
 
 try:
     import uvicorn
@@ -49,7 +49,7 @@ class LoopbackServer:
 
         Raises UsageError if such an address has none.
         """
-        if token is None and not _is_loopback(host):
+        if token is None and not is_loopback(host):
             raise UsageError(
                 f"'{host}' is not a loopback address, and a server that others can reach needs a token",
                 hint=f"Use {LOOPBACK}",
@@ -170,14 +170,6 @@ def _silent(thread: threading.Thread) -> Iterator[None]:
         logger.removeFilter(is_of_another)
 
 
-def _is_loopback(host: str) -> bool:
-    # Host names are not resolved: a name server outside could map them to any address.
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _abort(receive: Receive, reset: bool) -> None:
     """Close the connection of a request at once, for apps that break off on purpose; ASGI itself has no such message.
 
@@ -253,10 +245,9 @@ def _keys_of(scope: Scope) -> Iterator[bytes]:
 
 def _names_loopback(address: str) -> bool:
     try:
-        host = urlsplit(address).hostname or ""
+        return leads_here(address)
     except ValueError:
         return False
-    return host == "localhost" or _is_loopback(host)
 
 
 class _StoppableApp:

@@ -7,7 +7,6 @@ belongs to. `openweather.py` parses the responses.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import time
 import urllib.request
 from collections.abc import Callable, Hashable
@@ -28,6 +27,7 @@ from assay.chat.world.openweather import (
 )
 from assay.chat.world.situation import Situation, inject
 from assay.errors import UsageError, missing_extra
+from assay.loopback import is_loopback
 
 try:
     import httpx
@@ -252,19 +252,12 @@ def _checked_base_url(url: str, embedded: bool) -> str:
         parsed = httpx.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise UsageError("the weather service's address is not an HTTP URL", hint=f"Write it like {REAL_URL}")
-    if embedded and not _is_loopback(parsed.host):
+    if embedded and not is_loopback(parsed.host):
         raise UsageError(
             f"'{parsed.host}' is not a loopback address, but the embedded weather service runs on loopback only",
             hint="Use 127.0.0.1",
         )
     return url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _proxy_for(url: str) -> str | None:

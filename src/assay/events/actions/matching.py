@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from assay.events.compiled import inner, njit
-from assay.types import Ints
 
 # Cells of a table kept for one group of times (one byte each). Beyond this, which takes tens of thousands of presses of
 # one key within the tolerance, the number of matches stays the largest possible but their total distance may not.
@@ -42,34 +41,14 @@ def largest_count(truth, predicted, tolerance, shift):
     return count
 
 
-def match(truth: Ints, predicted: Ints, tolerance: int | np.int64, partner: Ints) -> None:
-    """Write the index of each truth's prediction to `partner`, shape (len(truth),), −1 if it has none.
-
-    The largest number of matches, and among those the least total distance.
-    """
-    match_within(truth, predicted, tolerance, truth, predicted, -1.0, partner)
-
-
-def match_intervals(
-    truth: Ints,
-    predicted: Ints,
-    tolerance: int | np.int64,
-    truth_end: Ints,
-    predicted_end: Ints,
-    share: float,
-    partner: Ints,
-) -> None:
-    """As `match`, for intervals by their starts; the ends must also agree.
-
-    They agree if they differ by at most the tolerance or `share` of the true length, whichever is more. The intervals
-    of a side must not overlap: only then is there an optimal matching that does not cross.
-    """
-    match_within(truth, predicted, tolerance, truth_end, predicted_end, share, partner)
-
-
 @njit(nogil=True, cache=True)
 def match_within(truth, predicted, tolerance, truth_end, predicted_end, share, partner):
-    """What `match` and `match_intervals` do: with a `share` below 0 the ends do not matter."""
+    """Write the index of each truth's prediction to `partner`, shape (len(truth),), −1 if it has none.
+
+    The largest number of matches, and among those the least total distance. The ends must also agree: they may differ
+    by at most the tolerance or `share` of the true length, whichever is more; with a `share` below 0 they do not
+    matter. The intervals of a side must not overlap: only then is there an optimal matching that does not cross.
+    """
     n = len(truth)
     low = np.empty(n, np.int64)
     high = np.empty(n, np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 from assay.errors import UsageError
 from assay.events.actions.states import pack, unpack_each
 from assay.events.align import Pair
-from assay.events.codecs import Codec
+from assay.events.codecs import Codec, encode
 from assay.events.codecs import codec as named_codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._digits import (
@@ -403,8 +403,6 @@ PROTOCOL = Sequence1()
 def _demonstrate() -> None:
     """Compares two short strings; printed by `python -m assay.events.protocols.sequence`."""
     import json
-
-    from assay.events.codecs import encode
 
     truth = [
         {"kind": "screen", "ts": 0},

@@ -54,30 +54,21 @@ def lane_kind(lane: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Travel:
-    """The way of one side's pointer: after each of its events, in pixels from where it started."""
+    """How far one side's pointer has moved, after each of its events."""
 
     time_ns: Ints
-    x: Floats
-    y: Floats
     length: Floats
-    """Of the way so far."""
+    """Of its path so far, in pixels."""
 
     @classmethod
     def of(cls, side: ClockSide, origin_ns: int) -> Travel:
         times, x, y = knots_of(side)
         steps = np.hypot(np.diff(x, prepend=0.0), np.diff(y, prepend=0.0))
-        return cls(times - origin_ns, x, y, np.cumsum(steps))
+        return cls(times - origin_ns, np.cumsum(steps))
 
     def lengths_at(self, time_ns: Floats) -> Floats:
         """The length of the way at these times; 0 if the side has no pointer."""
         return np.interp(time_ns, self.time_ns, self.length, left=0.0) if len(self.time_ns) else np.zeros(len(time_ns))
-
-    def positions_at(self, time_ns: Floats) -> Floats:
-        """Shape (n, 2)."""
-        if not len(self.time_ns):
-            return np.zeros((len(time_ns), 2))
-        known = (np.interp(time_ns, self.time_ns, axis, left=0.0) for axis in (self.x, self.y))
-        return np.stack(list(known), axis=1)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from assay.report.charts.parts import (
     tooltip_of,
 )
 
+# The least distance between the labels of two curves, as a part of the axis from 0 to 1.
+_LABEL_HEIGHT = 0.055
 _OUTCOMES = ("matched", "substituted", "missed", "inserted")
 
 
@@ -293,10 +295,10 @@ def _counted(rows: Rows) -> str:
     return "n, actions of both sides: " + ", ".join(f"{model} {n:,}" for model, n in counts.items())
 
 
-def _apart(rows: Rows, gap: float = 0.055) -> list[Spec]:
+def _apart(rows: Rows) -> list[Spec]:
     """Labels at the heights of their lines, pushed up if two would overlap."""
     placed: list[Spec] = []
     for row in sorted((row for row in rows if row["f1"] is not None), key=lambda row: row["f1"]):
-        at = max(row["f1"], placed[-1]["label_at"] + gap) if placed else row["f1"]
+        at = max(row["f1"], placed[-1]["label_at"] + _LABEL_HEIGHT) if placed else row["f1"]
         placed.append({**row, "label_at": at})
     return placed

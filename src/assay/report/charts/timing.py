@@ -132,7 +132,7 @@ def error_over_position(*, rows: Rows) -> Panels:
     if not rows:
         return {}
     models = models_of(rows)
-    x = {
+    x: Spec = {
         "field": "first",
         "type": "quantitative",
         "title": "position in the episode, from 1 (log scale)",
@@ -145,13 +145,6 @@ def error_over_position(*, rows: Rows) -> Panels:
     }
     panels = {}
     for field, title in (("p50_ms", "Median"), ("p95_ms", "95th percentile")):
-        y = {
-            "field": field,
-            "type": "quantitative",
-            "title": "absolute time error, ms",
-            "axis": {"tickCount": 5},
-        } | _from_zero(row[end] for row in rows for end in (field, f"{field[:3]}_high"))
-        shared: Spec = {"y": y, "color": model_color(models)}
         panels[title] = specification(
             f"{title} of the absolute time error in milliseconds against the position in the episode, by model.",
             rows,
@@ -163,45 +156,54 @@ def error_over_position(*, rows: Rows) -> Panels:
                 {"calculate": "datum.to_position + 2", "as": "end"},
                 {"calculate": "sqrt(datum.first * datum.end)", "as": "middle"},
             ],
-            layer=[
-                {
-                    "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.45, "aria": False},
-                    "encoding": shared | {"x": x | {"field": "middle"}},
-                },
-                {
-                    "mark": {"type": "rule", "strokeWidth": 3, "aria": False},
-                    "encoding": shared | {"x": x, "x2": {"field": "end"}},
-                },
-                {
-                    "transform": [{"filter": f"isValid(datum.{field[:3]}_low)"}],
-                    "mark": {"type": "rule", "strokeWidth": 1, "aria": False},
-                    "encoding": shared
-                    | {
-                        "x": x | {"field": "middle"},
-                        "y": y | {"field": f"{field[:3]}_low"},
-                        "y2": {"field": f"{field[:3]}_high"},
-                    },
-                },
-                {
-                    "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-                    "encoding": shared
-                    | {
-                        "x": x | {"field": "middle"},
-                        "shape": model_shape(models),
-                        "tooltip": tooltip_of(
-                            ("model", "model", ""),
-                            ("from_position", "from position", ","),
-                            ("to_position", "to position", ","),
-                            (field, f"{title.lower()}, ms", ".4~r"),
-                            (f"{field[:3]}_low", "low, ms", ".4~r"),
-                            (f"{field[:3]}_high", "high, ms", ".4~r"),
-                            ("n", "n", ","),
-                        ),
-                    },
-                },
-            ],
+            layer=_buckets(rows, models, x, field, title),
         )
     return panels
+
+
+def _buckets(rows: Rows, models: list[str], x: Spec, field: str, title: str) -> list[Spec]:
+    """Each bucket of positions as a bar with its interval and a point in its middle, and a line through the points."""
+    low, high = f"{field[:3]}_low", f"{field[:3]}_high"
+    y: Spec = {
+        "field": field,
+        "type": "quantitative",
+        "title": "absolute time error, ms",
+        "axis": {"tickCount": 5},
+    } | _from_zero(row[end] for row in rows for end in (field, high))
+    shared: Spec = {"y": y, "color": model_color(models)}
+    middle = x | {"field": "middle"}
+    return [
+        {
+            "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.45, "aria": False},
+            "encoding": shared | {"x": middle},
+        },
+        {
+            "mark": {"type": "rule", "strokeWidth": 3, "aria": False},
+            "encoding": shared | {"x": x, "x2": {"field": "end"}},
+        },
+        {
+            "transform": [{"filter": f"isValid(datum.{low})"}],
+            "mark": {"type": "rule", "strokeWidth": 1, "aria": False},
+            "encoding": shared | {"x": middle, "y": y | {"field": low}, "y2": {"field": high}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+            "encoding": shared
+            | {
+                "x": middle,
+                "shape": model_shape(models),
+                "tooltip": tooltip_of(
+                    ("model", "model", ""),
+                    ("from_position", "from position", ","),
+                    ("to_position", "to position", ","),
+                    (field, f"{title.lower()}, ms", ".4~r"),
+                    (low, "low, ms", ".4~r"),
+                    (high, "high, ms", ".4~r"),
+                    ("n", "n", ","),
+                ),
+            },
+        },
+    ]
 
 
 def _outline(rows: Rows, model: str) -> list[Spec]:

@@ -29,6 +29,7 @@ from assay.report.costs import (
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.failures import failure_words, failures_of, not_applicable_words
 from assay.report.gates import allowing_words, not_checked_words
+from assay.report.numbers import percent
 from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
@@ -85,7 +86,7 @@ def trials_markdown(
         share = f"{sum(trials)} of {len(trials)}" if trials else "–"
         rows.append(f"| {_escaped(agent)} | {share} | {_skill(skill, agent)} |")
     if skill is not None:
-        rows += [f"| {_escaped(name)} (baseline) | {_percent(skill.passed[name])} | |" for name in skill.baselines]
+        rows += [f"| {_escaped(name)} (baseline) | {percent(skill.passed[name])} | |" for name in skill.baselines]
     parts = [f"### {_escaped(suite)}: {counted(scenarios, 'scenario')}"]
     if incomplete:
         parts.append(f"> {_escaped(incomplete)}")
@@ -192,10 +193,6 @@ def _skill(skill: SkillOverBaselines | None, agent: str) -> str:
         return "–"
     ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
     return f"{one.value:.2f}{ends}"
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
 
 
 def _escaped(text: str) -> str:

@@ -89,12 +89,11 @@ def passes_table(scores: Scores) -> Markup:
 
 def outcome(answer: Answer) -> Markup:
     """How an answer ended, in a word."""
-    status = "scored" if answer.record is None else answer.record.status
     if answer.record is not None and answer.record.outcome is not None:
         ended = answer.record.outcome.replace("_", " ")
         return element("span", ended, class_="good" if answer.passed else "bad")
-    if status != "scored":
-        return element("span", status, class_="bad" if status == "failed" else "warn")
+    if answer.status != "scored":
+        return element("span", answer.status, class_="bad" if answer.status == "failed" else "warn")
     return element("span", "passes", class_="good") if answer.passed else element("span", "fails", class_="bad")
 
 

@@ -121,13 +121,12 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     numeric: Collection[int] | None = None,
-    caption: str = "",
     label: str = "",
 ) -> Markup:
     """Lay out a table that scrolls by itself if it is wider than the screen.
 
     `numeric` are the columns set flush right with digits of one width; by default all but the first, which names the
-    row. `caption` is shown above the table; `label` is what a screen reader says if there is no caption.
+    row. `label` is what a screen reader says.
     """
     right = range(1, len(header)) if numeric is None else numeric
 
@@ -141,12 +140,11 @@ def table(
     head = element("tr", *(cell(index, content, "col") for index, content in enumerate(header)))
     whole = element(
         "table",
-        element("caption", caption) if caption else EMPTY,
         element("thead", head),
         "\n",
         element("tbody", *(line(row) + "\n" for row in rows)),
     )
-    return scrolling(whole, label=caption or label or "table")
+    return scrolling(whole, label=label or "table")
 
 
 def scrolling(content: Markup, *, label: str) -> Markup:

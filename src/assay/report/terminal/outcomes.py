@@ -10,6 +10,7 @@ from rich.text import Text
 from assay.chat.scoring.scores import Scores
 from assay.compare.skill import SkillOverBaselines
 from assay.report.failures import Failure, failure_words, failures_of, not_applicable_words
+from assay.report.numbers import percent
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.columns import named
 from assay.report.text import shorten
@@ -32,9 +33,9 @@ def skill_tables(found: SkillOverBaselines | None, width: int) -> Iterator[Rende
         one = found.skill[agent]
         ends = "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
         value = "–" if one.value is None else f"{one.value:.2f}"
-        shown.add_row(names[agent], _share(found.passed[agent]), value, Text(ends))
+        shown.add_row(names[agent], percent(found.passed[agent]), value, Text(ends))
     for name in found.baselines:
-        shown.add_row(Text(plain(name), "dim"), Text(_share(found.passed[name]), "dim"), Text("baseline", "dim"))
+        shown.add_row(Text(plain(name), "dim"), Text(percent(found.passed[name]), "dim"), Text("baseline", "dim"))
     title = Text("Skill over baselines · 0: a constant text or an echo does as well, 1: all pass", style="bold")
     yield Group(title, shown, *_useless(found))
 
@@ -45,10 +46,6 @@ def _useless(found: SkillOverBaselines) -> Iterator[Text]:
         yield Text(
             plain(f"{MARK} Not above a baseline, so they do not tell agents apart here: {names}"), style="yellow"
         )
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f} %"
 
 
 def failure_lines(scores: Scores) -> Iterator[RenderableType]:

@@ -31,14 +31,12 @@ class LiveAgents:
         *,
         prices: Mapping[str, ModelPrice] | None = None,
         takes_addresses: bool = False,
-        seed: int = 42,
     ) -> None:
         self._own = list(specs)
         self._prices = prices or {}
         self.takes_addresses = takes_addresses
         """Whether a user may type the address of an agent."""
         self._typed = 0
-        self._seed = seed
         self._stack: AsyncExitStack | None = None
         self._hosts: dict[str, ProcessHost] = {}
         self._services: Services | None = None
@@ -90,7 +88,7 @@ class LiveAgents:
         """Model and weather: the scripted stand-in and the embedded service."""
         from assay.chat.running.environment import Environment
 
-        return Environment(seed=self._seed)
+        return Environment()
 
     async def host(self, name: str) -> ProcessHost:
         """The agent of this name, opened if it is not open yet."""

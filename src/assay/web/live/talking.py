@@ -11,7 +11,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -254,14 +254,7 @@ class LiveTalk:
             update={"turns": [*before.turns, now], "preferences": dict(played.preferences) or None}
         )
         scored = answer_of(whole, len(before.turns), self._evaluator, record=record)
-        return Answer(
-            **{name: getattr(scored, name) for name in ("agent", "scenario", "repetition", "query", "response")},
-            turn=at,
-            entries=scored.entries,
-            passed=scored.passed,
-            failures=scored.failures,
-            record=scored.record,
-        )
+        return replace(scored, turn=at, truth=None)
 
 
 def _job(conversation: LiveConversation, agent: str, at: int, known: Mapping[str, Any] | None) -> Job:

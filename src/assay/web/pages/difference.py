@@ -92,7 +92,8 @@ def _chooser(site: Site) -> View:
     found = site.store.search(Search(state="complete"), limit=_MOST_OFFERED)
     above = crumbs(("Runs", "/runs"))
     if found.total < 2:
-        lead = element("p", "What changed between runs needs two finished runs. ", f"There {_stored(found.total)}.")
+        there_are = "is one" if found.total else "is none"
+        lead = element("p", "What changed between runs needs two finished runs. ", f"There {there_are}.")
         ways = (
             element("a", "All runs", class_="button primary", href="/runs"),
             element("a", "Start a run", class_="button", href="/runs/new"),
@@ -102,17 +103,14 @@ def _chooser(site: Site) -> View:
     options = [("", "–")] + [
         (run.id, f"{run.name or run.id} · {run.created[:16].replace('T', ' ')}") for run in found.runs
     ]
-    fields = [choice("run", label, options, "") for label in ("Baseline", "Candidate", "Another candidate")]
-    labels = ("Baseline", "Candidate", "Another candidate")
-    shown = (element("label", label, " ", field) for label, field in zip(labels, fields, strict=True))
+    shown = (
+        element("label", label, " ", choice("run", label, options, ""))
+        for label in ("Baseline", "Candidate", "Another candidate")
+    )
     body = form("/difference", *shown, element("button", "Compare", class_="primary"), method="get", class_="stack")
     lead = element("p", "Choose two runs of the same kind; the first is the baseline.")
     content = Content(title="Difference", lead=lead, body=body)
     return View(content=content, place="runs", above=above, is_kept=False)
-
-
-def _stored(runs: int) -> str:
-    return "is one" if runs else "is none"
 
 
 def _name(run: Run | None, agent: str, *, is_alone: bool) -> Markup:
@@ -352,10 +350,3 @@ def _beside(turn: int, columns: Sequence[_Column], found: Sequence[Answer | None
     question = element("p", asked, class_="asked", dir="auto")
     beside = element("div", *shown, class_=f"beside of-{len(shown)}")
     return section(title, question + beside, anchor=f"turn-{turn + 1}")
-
-
-def verdict_words(comparison: Comparison) -> str:
-    """How many metrics got which call, for lists."""
-    calls = comparison.calls
-    parts = [f"{calls[call]} {call}" for call in ("better", "worse", "same", "inconclusive") if calls[call]]
-    return ", ".join(parts) or f"no verdicts on {counted(comparison.n_common, 'case')}"

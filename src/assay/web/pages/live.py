@@ -91,40 +91,12 @@ def _by_address(picked: list[str]) -> Markup:
 
 def conversation_page(conversation: LiveConversation) -> View:
     """A conversation in progress."""
-    faults = [("", "no fault"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
-    quirks = [("", "no quirk"), *((name, f"{name}: {does}") for name, does in QUIRKS.items())]
-    area = element(
-        "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
-        placeholder="Ask all of them …" if len(conversation.agents) > 1 else "Ask it …",
-        data_live="message",
-    )  # fmt: skip
-    known = element(
-        "input", name="known", maxlength=200, size=24, placeholder="hates the cold; or: nothing",
-        title="Replaces what every agent remembers of the user",
-    )  # fmt: skip
-    examples = (element("button", words, type="button", class_="plain example") for words in _EXAMPLES)
-    box = element(
-        "form",
-        element("div", area, element("button", "Send", type="submit", class_="primary"), class_="box"),
-        element(
-            "details",
-            element("summary", "Fault, quirk or memory for the next turn: ", element("b", "none", data_live="unusual")),
-            element("label", "Fault of a service ", choice("fault", "Fault of a service", faults, "")),
-            element("label", "Quirk of the model ", choice("quirk", "Quirk of the model", quirks, "")),
-            element("label", "What agents know about the user ", known),
-            class_="options",
-        ),
-        element("span", "", class_="muted", data_live="status", role="status"),
-        element("div", *examples, class_="examples"),
-        data_live="form",
-        class_="talk",
-    )
     turns = (turn_block(conversation, at) for at in range(len(conversation.turns)))
     body = join(
         [
             STYLE,
             element("div", *turns, data_live="turns", data_conversation=conversation.id),
-            box,
+            _message_form(conversation),
         ]
     )
     names = join((element("b", isolated(name)) for name in conversation.agents), ", ")
@@ -141,6 +113,38 @@ def conversation_page(conversation: LiveConversation) -> View:
         actions=_actions(conversation),
         wide=True,
         modules=("live.js", "steps.js", "evidence.js"),
+    )
+
+
+def _message_form(conversation: LiveConversation) -> Markup:
+    """The box for a message, with a fault, a quirk or memory for the next turn."""
+    faults = [("", "no fault"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
+    quirks = [("", "no quirk"), *((name, f"{name}: {does}") for name, does in QUIRKS.items())]
+    area = element(
+        "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
+        placeholder="Ask all of them …" if len(conversation.agents) > 1 else "Ask it …",
+        data_live="message",
+    )  # fmt: skip
+    known = element(
+        "input", name="known", maxlength=200, size=24, placeholder="hates the cold; or: nothing",
+        title="Replaces what every agent remembers of the user",
+    )  # fmt: skip
+    examples = (element("button", words, type="button", class_="plain example") for words in _EXAMPLES)
+    return element(
+        "form",
+        element("div", area, element("button", "Send", type="submit", class_="primary"), class_="box"),
+        element(
+            "details",
+            element("summary", "Fault, quirk or memory for the next turn: ", element("b", "none", data_live="unusual")),
+            element("label", "Fault of a service ", choice("fault", "Fault of a service", faults, "")),
+            element("label", "Quirk of the model ", choice("quirk", "Quirk of the model", quirks, "")),
+            element("label", "What agents know about the user ", known),
+            class_="options",
+        ),
+        element("span", "", class_="muted", data_live="status", role="status"),
+        element("div", *examples, class_="examples"),
+        data_live="form",
+        class_="talk",
     )
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, AnswerPlace
 from assay.chat.scoring.calibration import Agreement, Label, calibrate
 from assay.chat.scoring.scores import Scores
 from assay.errors import UsageError
@@ -44,7 +44,6 @@ _KEYS = (
     ("?", "these keys"),
 )
 _NO_LABEL = "How far each metric agrees with you, as Cohen's κ with its interval, appears after the first label."
-_Place = tuple[str, str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +77,8 @@ def review_view(site: Site, asked: Queue) -> View:
     answer = queue[at]
     reviews = site.store.reviews(entry.run.id)
     mine = {_place(review): review for review in reviews if review["reviewer"] == asked.reviewer}
-    said = mine.get((answer.agent, answer.scenario, answer.repetition, answer.turn))
-    labelled = sum(_place_of(one) in mine for one in queue)
+    said = mine.get(answer.place)
+    labelled = sum(one.place in mine for one in queue)
     body = join(
         [
             STYLE,
@@ -141,11 +140,7 @@ def _mean_score(answer: Answer) -> float:
     return sum(measured) / len(measured) if measured else 0.0
 
 
-def _place_of(answer: Answer) -> _Place:
-    return answer.agent, answer.scenario, answer.repetition, answer.turn
-
-
-def _place(review: Mapping[str, Any]) -> _Place:
+def _place(review: Mapping[str, Any]) -> AnswerPlace:
     return review["agent"], review["scenario"], review["repetition"], review["turn"]
 
 
@@ -337,7 +332,7 @@ def _signed(value: float) -> str:
 
 def _between(labels: Sequence[Label]) -> Markup:
     """Cohen's κ of each pair of reviewers on the answers that both labelled."""
-    by_reviewer: dict[str, dict[_Place, float]] = {}
+    by_reviewer: dict[str, dict[AnswerPlace, float]] = {}
     for label in labels:
         by_reviewer.setdefault(label.by, {})[label.key] = label.label
     rows = []

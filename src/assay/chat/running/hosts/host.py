@@ -130,11 +130,9 @@ class LocalHost:
 
     processes = 1
 
-    def __init__(self, kind: AgentKind, setup: SetupChoice, *, tracing: TurnTracing | None = None) -> None:
-        """`tracing` collects the spans of its turns; None for what suits the kind."""
+    def __init__(self, kind: AgentKind, setup: SetupChoice) -> None:
         self._kind = kind
         self._setup = setup
-        self._tracing = tracing
         self._opened: OpenAgent | None = None
         self._lock = asyncio.Lock()
 
@@ -151,8 +149,7 @@ class LocalHost:
             if self._opened is None:
                 try:
                     setup = _setup_for(self._setup, self.uses_setup or self.uses_model)
-                    tracing = self._tracing or _tracing_for(self._kind)
-                    self._opened = await OpenAgent(self._kind, setup, tracing).__aenter__()
+                    self._opened = await OpenAgent(self._kind, setup, _tracing_for(self._kind)).__aenter__()
                 except Exception as error:
                     raise RefusedError(
                         redacted(str(error)) if isinstance(error, AssayError) else describe_error(error),

@@ -32,11 +32,17 @@ if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
 
 
+Tell = Callable[[Mapping[str, Any]], None]
+"""Sends a message to the runner."""
+
+
 class OpenAgent:
     """An agent that was built with a setup; `async with` opens and closes both."""
 
-    def __init__(self, kind: AgentKind, setup: Setup, tracing: TurnTracing) -> None:
+    def __init__(self, kind: AgentKind, setup: Setup, tracing: TurnTracing, *, is_function: bool = False) -> None:
+        """`is_function` says that it is code of the user's own."""
         self.tracing = tracing
+        self.is_function = is_function
         self._kind = kind
         self._setup = setup
         self._open = kind.open(setup)
@@ -65,7 +71,33 @@ class OpenAgent:
             await self._setup.aclose()
 
 
-async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]], None]) -> None:
+async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
+    opened = await _opened(lines, tell)
+    if opened is None:
+        return
+    running: dict[int, asyncio.Task[None]] = {}
+
+    def forget(number: int, task: asyncio.Task[None]) -> None:
+        running.pop(number, None)
+
+    try:
+        while line := await lines.readline():
+            message = json.loads(line)
+            if "cancel" in message:
+                if message["cancel"] in running:
+                    running[message["cancel"]].cancel()
+                continue
+            first = message["first"]
+            running[first] = asyncio.create_task(_play_row(opened, first, message["jobs"], tell))
+            running[first].add_done_callback(partial(forget, first))
+    finally:
+        for task in list(running.values()):
+            task.cancel()
+        await opened.__aexit__(None, None, None)
+
+
+async def _opened(lines: asyncio.StreamReader, tell: Tell) -> OpenAgent | None:
+    """Read what the agent is and what it is built with, and build it. None if that failed, which the runner is told."""
     from assay.chat.agents.spec import AgentSpec
     from assay.chat.running.tracing import Tracing, TracingIfImported
 
@@ -83,60 +115,49 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
         tell({"uses_setup": kind.uses_setup, "uses_model": uses_model(kind)})
         setup = Setup.from_json(json.loads(await lines.readline())["setup"])
         hide(setup.model_key, setup.weather_key)
-        opened = OpenAgent(kind, setup, tracing)
+        opened = OpenAgent(kind, setup, tracing, is_function=spec.function is not None)
         await opened.__aenter__()
     except Exception as error:
         tell(refusal_of(error))
-        return
+        return None
     finally:
         gc.enable()
     tell({"ready": True})
+    return opened
 
-    async def run(number: int, job: Job) -> None:
-        def hear(piece: str) -> None:
-            tell({"job": number, "piece": piece})
 
-        known = opened.used_preferences
-        try:
-            own = spec.function is not None
-            turns = play(opened.agent, job, tracing=opened.tracing, preferences=known, hear=hear, names_place=own)
-            is_last = False
-            async for played in turns:
-                is_last = played.turn + 1 == job.first + len(job.messages)
-                # One message for both: each wakes the runner up.
-                end = {"done": True} if is_last else {}
-                tell({"job": number, "played": played.to_json(), **end})
-        except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and is_cancelled():
-                raise
-            tell({"job": number, "broke": describe_error(error)})
-        else:
-            if not is_last:
-                tell({"job": number, "done": True})
+async def _play_row(opened: OpenAgent, first: int, jobs: Sequence[Mapping[str, Any]], tell: Tell) -> None:
+    """Play conversations that were sent together, one after the other; `first` is the number of the first."""
+    for number, job in enumerate(jobs, first):
+        await _play(opened, number, Job.from_json(job), tell)
 
-    async def run_all(first: int, jobs: Sequence[Mapping[str, Any]]) -> None:
-        for number, job in enumerate(jobs, first):
-            await run(number, Job.from_json(job))
 
-    running: dict[int, asyncio.Task[None]] = {}
+async def _play(opened: OpenAgent, number: int, job: Job, tell: Tell) -> None:
+    def hear(piece: str) -> None:
+        tell({"job": number, "piece": piece})
 
-    def forget(number: int, task: asyncio.Task[None]) -> None:
-        running.pop(number, None)
-
+    is_last = False
     try:
-        while line := await lines.readline():
-            message = json.loads(line)
-            if "cancel" in message:
-                if message["cancel"] in running:
-                    running[message["cancel"]].cancel()
-                continue
-            first = message["first"]
-            running[first] = asyncio.create_task(run_all(first, message["jobs"]))
-            running[first].add_done_callback(partial(forget, first))
-    finally:
-        for task in list(running.values()):
-            task.cancel()
-        await opened.__aexit__(None, None, None)
+        turns = play(
+            opened.agent,
+            job,
+            tracing=opened.tracing,
+            preferences=opened.used_preferences,
+            hear=hear,
+            names_place=opened.is_function,
+        )
+        async for played in turns:
+            is_last = played.turn + 1 == job.first + len(job.messages)
+            # One message for both: each wakes the runner up.
+            end = {"done": True} if is_last else {}
+            tell({"job": number, "played": played.to_json(), **end})
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+            raise
+        tell({"job": number, "broke": describe_error(error)})
+    else:
+        if not is_last:
+            tell({"job": number, "done": True})
 
 
 def uses_model(kind: AgentKind) -> bool:

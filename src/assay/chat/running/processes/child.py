@@ -29,16 +29,14 @@ _LARGEST_MESSAGE = 64 * 2**20
 _LOOK_EVERY = 0.2
 
 
-async def start_module(
-    module: str, python: str = sys.executable, *, stderr: int = asyncio.subprocess.PIPE
-) -> asyncio.subprocess.Process:
+async def start_module(module: str, python: str = sys.executable) -> asyncio.subprocess.Process:
     """Run a module with pipes to it, in a new session."""
     # -P keeps the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
     return await asyncio.create_subprocess_exec(
         *(python, "-P", "-m", module),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=stderr,
+        stderr=asyncio.subprocess.PIPE,
         limit=_LARGEST_MESSAGE,
         start_new_session=True,
     )

@@ -281,7 +281,7 @@ class ScoringContext:
 
     @once_for_all
     def _told_in_words(self) -> list[Mention | Quantity]:
-        """The same without a yes or no."""
+        """Where the response gives data in words other than yes or no."""
         figures = [figure for figure in self.figures if self._is_data(figure)]
         found: list[Mention | Quantity] = [*figures, *self.said("states"), *self.said("tells")]
         found += [claim.said for claim in self.state_claims if not claim.affirmed]

@@ -114,4 +114,4 @@ def _first_trimmed(points: Sequence[tuple[int, float]]) -> int | None:
 
 
 def _ends(estimate: Estimate | None) -> dict[str, float | None] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return None if estimate is None else estimate.ends_json()

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 
 from assay.chat.world.scripted.user_facts import UserFact, UserProfile
+from assay.plural import listed
 
 ASK_CITY = (
     "Which city would you like me to check? Please tell me the city, and I can look up the weather there for you.",
@@ -106,11 +107,6 @@ def cities_asked(cities: Sequence[str]) -> str:
     if not cities:
         return "You have not asked about any city yet. Name one, and I can look up the weather there."
     return f"So far you asked me about {listed(cities)}. Just say so if I should check the weather there again."
-
-
-def listed(items: Sequence[str]) -> str:
-    """'a, b and c'."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def _facts(profile: UserProfile) -> list[str]:

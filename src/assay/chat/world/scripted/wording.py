@@ -19,10 +19,10 @@ from assay.chat.world.scripted.advice import (
 )
 from assay.chat.world.scripted.cities import is_everyday_word
 from assay.chat.world.scripted.context import Intent
-from assay.chat.world.scripted.talk import listed
 from assay.chat.world.scripted.user_facts import UserProfile
 from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, ForecastDay, LookupFailure
 from assay.chat.world.scripted.when import When
+from assay.plural import listed
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
