@@ -129,7 +129,7 @@ class SharedUnitReader(UnitReader):
         """
         if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.first, number.last)):
             unit = self.unit_in_sentence(number, kind)
-            return self.usual_unit(self.units.kinds[kind], 0) if unit is None and number.value < 0 else unit
+            return self.usual_unit(self.units.kinds[kind], number.value) if unit is None and number.value < 0 else unit
         if self.shared.bare and (kind := self.described(number)):
             return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None
@@ -205,8 +205,12 @@ class SharedUnitReader(UnitReader):
         return figure.unit
 
     def usual_unit(self, kind: QuantityKind, base: float) -> Unit:
-        """The unit of a decade that is said without one: the twenties are Celsius, the seventies Fahrenheit."""
-        name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
+        """The unit of a number that is said without one: the twenties are Celsius, the seventies Fahrenheit.
+
+        A number below all decades, such as -7, is in the unit of the lowest.
+        """
+        by_decade = sorted(kind.decades, key=kind.decades.__getitem__)
+        name = next((name for name in reversed(by_decade) if base >= kind.decades[name]), by_decade[0])
         how = kind.units[name]
         return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
 
