@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.chat.domains import Fact
@@ -333,8 +333,38 @@ def _later_missing(context: ScoringContext) -> Finding | None:
         or context.own([day for day in days if _is_told(day) or context.response.sentence(day.first) in chances])
         or dates_claimed(context)
         or [claim for claim in context.figure_claims if claim.said.role in _FORECAST and claim.is_about_truth]
+        or _tells_asked_day(context)
     )
     return None if addressed else Finding()
+
+
+def _tells_asked_day(context: ScoringContext) -> bool:
+    """Whether an answer that names no time gives the state or an extreme of the day asked about, or says yes or no.
+
+    'Yes.' and '27 °C and clear' answer "Will it be nice tomorrow?"; "It's 27 °C and clear" tells of now.
+    """
+    polar = context.yes_or_no
+    if polar is not None and polar.states:
+        return True
+    wanted = context.true_sets.wanted
+    told = [claim.said.first for claim in context.asked_claims if claim.affirmed and claim.what in wanted]
+    told += [claim.said.first for claim, facts in context.comparable if any(_is_extreme(context, claim, facts))]
+    return any(not _is_of_present(context, index) for index in told)
+
+
+def _is_extreme(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> Iterator[bool]:
+    """For each high and low among the facts, whether the figure is it."""
+    near = context.kind(claim.what).near + EPSILON
+    return (claim.said.distance(fact.value) <= near for fact in facts if fact.role in _FORECAST)
+
+
+def _is_of_present(context: ScoringContext, index: int) -> bool:
+    """Whether the sentence of token `index` has a verb or a time of the present."""
+    first, last = context.response.sentence(index)
+    words = {token.text for token in context.response.tokens[first : last + 1]}
+    if not words.isdisjoint(context.reader.present_verbs):
+        return True
+    return any(first <= day.first <= last for day in context.calendar.days_in(context.response).values())
 
 
 def _is_told(mention: Mention) -> bool:

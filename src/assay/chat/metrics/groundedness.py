@@ -45,7 +45,12 @@ def _nothing_to_support(context: ScoringContext) -> str | None:
 def _unsupported(context: ScoringContext) -> list[Finding]:
     sources = Sources.of(context)
     figures = _figures(context)
-    unsupported = [claim for claim in figures if not sources.support(claim, context.question.day)]
+    days = context.response_days if context.domain.by_day else None
+    unsupported = []
+    for claim in figures:
+        is_day_told = days is not None and days.is_told(claim.said.first)
+        if not sources.support(claim, is_day_told=is_day_told, asked_day=context.question.day):
+            unsupported.append(claim)
     return [Finding([claim.said], points=-1 / len(figures)) for claim in unsupported]
 
 

@@ -15,7 +15,13 @@ def _nothing_to_judge(context: ScoringContext) -> str | None:
 
 
 def _absent(context: ScoringContext) -> Finding | None:
-    return None if context.advice else Finding()
+    return None if context.advice or _answers_by_yes_or_no(context) else Finding()
+
+
+def _answers_by_yes_or_no(context: ScoringContext) -> bool:
+    """Whether a yes or no is the advice that was asked for: 'Do I need an umbrella?' 'Yes, it will rain.'"""
+    question = context.question
+    return question.on_advice and question.is_polar and context.reader.polar.answer(context.response.tokens) is not None
 
 
 def _items(context: ScoringContext) -> Finding | None:

@@ -77,6 +77,8 @@ class FigureReader:
         self.before_counted = frozenset(word for counted in lexicon.counted.values() for word in counted.before)
         self.before_bare = frozenset(words.split()[-1] for listed in lexicon.bare.values() for words in listed)
         self.bare_signs = frozenset(language.get("bare_signs", ())) if self.in_decades is not None else frozenset()
+        self.bare_places = frozenset(language.get("bare_places", ()))
+        self.prepositions = frozenset(language["place_prepositions"])
         self.after_below = self.after_other - frozenset(language.get("articles", ()))
         self.roles = lexicon.roles
         self.with_extremes = frozenset(kind for kind, roles in lexicon.roles.items() if roles >= _EXTREMES)
@@ -282,6 +284,8 @@ class _Parser(SharedUnitReader):
             return True
         before = tokens[at - 1]
         if before.units or before.text == "/" or before.text in self.grammar.before_other:
+            return False
+        if self.grammar.bare and before.text in MINUS and self.is_sign(at - 1):
             return False
         if before.text in self.grammar.before_bare or before.text in self.grammar.before_counted:
             return False

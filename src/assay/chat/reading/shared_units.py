@@ -49,6 +49,9 @@ class SharedUnits(Units, Protocol):
     bare_signs: frozenset[str]
     """Words after a number below zero: 8 below."""
     counted: dict[str, Counted]
+    bare_places: frozenset[str]
+    """Words after a number without a unit that only say where: outside."""
+    prepositions: frozenset[str]
     linking: frozenset[str]
     """What may stand between a number without a unit and a state."""
 
@@ -102,12 +105,26 @@ class SharedUnitReader(UnitReader):
         before = [token.text for token in tokens[max(0, number.first - 2) : number.first]]
         said = {" ".join(before), *before[-1:]}
         kind = next((kind for kind, words in grammar.bare.items() if not said.isdisjoint(words)), None)
+        if kind is None and number.value < 0:
+            kind = next(iter(grammar.bare))  # "minus seven, with snow" needs no word before it
+        at = self.after_place(at)
         if kind is None or at + 1 >= len(tokens) or tokens[at].text not in grammar.linking:
             return None
         for token in tokens[at + 1 : at + 2 + _LINKS]:
             if _describes(token):
                 return kind
         return None
+
+    def after_place(self, at: int) -> int:
+        """The token after the place that is named from token `at` on, or that token: 'it's 12 in Leeds and raining'."""
+        tokens = self.tokens
+        while at < len(tokens) and tokens[at].text in self.shared.bare_places:
+            at += 1
+        if at + 1 < len(tokens) and tokens[at].text in self.shared.prepositions and tokens[at + 1].capital:
+            at += 2
+            while at < len(tokens) and tokens[at].capital:
+                at += 1
+        return at
 
     def role_of(self, first: int, last: int) -> str | None:
         """The kind of quantity whose high or low the bare number at these tokens is: 'highs near 14', 'Low: 7'."""
@@ -129,7 +146,7 @@ class SharedUnitReader(UnitReader):
         """
         if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.first, number.last)):
             unit = self.unit_in_sentence(number, kind)
-            return self.usual_unit(self.units.kinds[kind], 0) if unit is None and number.value < 0 else unit
+            return self.usual_unit(self.units.kinds[kind], number.value) if unit is None and number.value < 0 else unit
         if self.shared.bare and (kind := self.described(number)):
             return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None
@@ -205,8 +222,12 @@ class SharedUnitReader(UnitReader):
         return figure.unit
 
     def usual_unit(self, kind: QuantityKind, base: float) -> Unit:
-        """The unit of a decade that is said without one: the twenties are Celsius, the seventies Fahrenheit."""
-        name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
+        """The unit of a number that is said without one: the twenties are Celsius, the seventies Fahrenheit.
+
+        A number below all decades, such as -7, is in the unit of the lowest.
+        """
+        by_decade = sorted(kind.decades, key=kind.decades.__getitem__)
+        name = next((name for name in reversed(by_decade) if base >= kind.decades[name]), by_decade[0])
         how = kind.units[name]
         return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
 

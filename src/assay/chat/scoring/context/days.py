@@ -222,6 +222,14 @@ class ResponseDays:
             return True
         return not (self._sections[0] or self._is_named_in(first, last) or self._has_table)
 
+    def is_told(self, index: int) -> bool:
+        """Whether the response itself says which day token `index` is about, in its sentence or its section."""
+        if not self._mentions:
+            return False
+        if self._is_named_in(*self._response.sentence(index)):
+            return True
+        return bool(self._sections[0]) and self._section_of(index, self._sections) is not None
+
     def _is_named_in(self, first: int, last: int) -> bool:
         """Whether a day is named between two tokens."""
         at = bisect_left(self._firsts, first)

@@ -106,34 +106,28 @@ class Sources:
             for values in (*numbers.exact.values(), *numbers.bare.values()):
                 values.sort()
 
-    def support(self, claim: FigureClaim, asked_day: str | None) -> bool:
+    def support(self, claim: FigureClaim, *, is_day_told: bool, asked_day: str | None) -> bool:
         """Whether a source contains the figure, within the kind's tolerance or the rounding it was written with.
 
-        `asked_day` is the day that the question is about. A range that is too wide to say much is supported only if a
-        source contains both ends.
+        If the answer does not tell its day, which is then that of the question, `asked_day`, numbers of any day can
+        support it. A range that is too wide to say much is supported only if both ends are numbers of one day, or of
+        the days that the answer tells.
         """
         figure = claim.said
-        about = (tuple(claim.subjects), claim.day, claim.day == asked_day, figure.role in _EXTREMES, figure.kind)
+        is_asked = claim.day == asked_day and not is_day_told
+        about = (tuple(claim.subjects), claim.day, is_asked, figure.role in _EXTREMES, figure.kind)
+        kind, low, high = self._kinds[figure.kind], figure.low, figure.high
+        if low < high and kind.precise is not None and high - low > kind.precise + _EPSILON:
+            numbers_of_days = self._numbers_of(*about[:-1])
+            is_any_day = claim.day is None or is_asked
+            days = [[numbers] for numbers in numbers_of_days] if is_any_day else [numbers_of_days]
+            return any(_contains_ends(_supporting(day, kind.name), kind, figure) for day in days)
         numbers = self._known.get(about)
         if numbers is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            numbers = self._known[about] = self._supporting(*about)
-        kind, low, high = self._kinds[figure.kind], figure.low, figure.high
-        if low < high and kind.precise is not None and high - low > kind.precise + _EPSILON:
-            if math.isinf(high - low):
-                return False
-            ends = zip((low, high), figure.written, strict=True)
-            return all(_contains(numbers, kind, figure, end, end, (as_written,) * 2) for end, as_written in ends)
+            numbers = self._known[about] = _supporting(self._numbers_of(*about[:-1]), kind.name)
         return _contains(numbers, kind, figure, low, high, figure.written)
-
-    def _supporting(
-        self, names: tuple[str, ...], said: str | None, is_asked: bool, is_extreme: bool, kind: str
-    ) -> _Supporting:
-        sources = self._numbers_of(names, said, is_asked, is_extreme)
-        exact = [values for numbers in sources if (values := numbers.exact.get(kind))]
-        bare = [values for numbers in sources for name in (kind, None) if (values := numbers.bare.get(name))]
-        return _Supporting(exact, bare)
 
     def _numbers_of(self, names: tuple[str, ...], said: str | None, is_asked: bool, is_extreme: bool) -> list[_Numbers]:
         """The numbers that can support a figure about `names`, said of a day; `is_extreme` if it is a high or low."""
@@ -256,6 +250,21 @@ class Sources:
             if isinstance(value, str) and value.strip():
                 return next((one.kind for one in self._reader.read(f"1 {value.strip().upper()}").quantities), None)
         return None
+
+
+def _contains_ends(numbers: _Supporting, kind: QuantityKind, figure: Quantity) -> bool:
+    """Whether a source contains both ends of a range."""
+    ends = zip((figure.low, figure.high), figure.written, strict=True)
+    return not math.isinf(figure.high - figure.low) and all(
+        _contains(numbers, kind, figure, end, end, (as_written, as_written)) for end, as_written in ends
+    )
+
+
+def _supporting(sources: Sequence[_Numbers], kind: str) -> _Supporting:
+    """The numbers that can support figures of a kind."""
+    exact = [values for numbers in sources if (values := numbers.exact.get(kind))]
+    bare = [values for numbers in sources for name in (kind, None) if (values := numbers.bare.get(name))]
+    return _Supporting(exact, bare)
 
 
 @functools.lru_cache(maxsize=_MOST_PATHS)
