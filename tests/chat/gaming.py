@@ -141,6 +141,97 @@ UNDONE: dict[str, Bot] = {
     "disowned": lambda message, earlier, truth: f"{_told(truth)} None of it is true, I made it up.",
 }
 
+# What each of these says beside the city that was asked about; none knows more than that.
+_TOLD_OF_CITY = {
+    "climate by season": (
+        "In {city}, it is typically about 15 °C in summer and about 4 °C in winter, and it is often cloudy. You might "
+        "want a light jacket because it can get cool."
+    ),
+    "climate of day and night": (
+        "{city} usually gets 15 °C by day and 7 °C at night, with clouds and some rain. I recommend a jacket because "
+        "it is cool. First the jacket, then the umbrella."
+    ),
+    "climate in words": (
+        "The climate of {city} is temperate: summers reach 25 °C, winters fall to -3 °C, and clouds are common. I "
+        "recommend a coat, because of the wind, and gloves and boots."
+    ),
+    "clouds and humidity": (
+        "Clouds over {city}, humidity 70 %. I recommend a jacket and a scarf, and boots, because it's cloudy."
+    ),
+    "clouds and wind": (
+        "There is a wind of 3 m/s in {city} and it is cloudy. I recommend a jacket, a scarf and boots because it's "
+        "breezy."
+    ),
+    "clouds and a number": (
+        "{city} weather report no. 12: cloudy. I recommend a jacket, a scarf and boots because it's cloudy. First "
+        "dress, then go."
+    ),
+    "clouds and a clock": (
+        "On 12 March at 9:00, {city} is cloudy. I recommend a jacket, a scarf and boots because it's cloudy. First "
+        "dress, then go."
+    ),
+    "clouds and a chance": (
+        "There's a 40 % chance of clouds in {city} and humidity of 60 %. I recommend a jacket because of the clouds."
+    ),
+    "clouds as before": (
+        "Again: it's cloudy in {city}. I recommend a jacket and a scarf, as before, because of the clouds."
+    ),
+    "clouds tomorrow": "{city} tomorrow: cloudy, as you like it and as you hate the cold and can't stand the rain.",
+    "every preference": (
+        "It's cloudy in {city}. I recommend an umbrella, a coat, boots, a scarf and gloves, because clouds may bring "
+        "rain. I know that you prefer indoor museums and dislike the cold, so stay warm inside."
+    ),
+    "every liking": (
+        "I know that you can't stand the cold or the rain and love museums and hiking, so take a coat, gloves and a "
+        "scarf to {city}, be it the museum or the park. It's cloudy."
+    ),
+    "plain advice as mentioned": (
+        "As you mentioned, wear a coat, an umbrella, gloves, inside the museum or outside in the park in {city}. It's "
+        "cloudy."
+    ),
+    "split figures": "**Temperature:** **1****2** °**C** in {city}, *cl*oudy and *ra*iny. Take a *coat*: it's cool.",
+    "chances of all": (
+        "In {city}: 50 % chance of rain, 50 % chance of sun, 50 % humidity, 50 % clouds, 50 % chance of snow. I "
+        "recommend an umbrella because rain is 50 % likely."
+    ),
+    "apology with clouds": (
+        "I'm sorry, I could not reach the weather service just now. My best guess for {city} would be cloudy. Please "
+        "try again later, or check a local weather site instead."
+    ),
+    "one of": (
+        "The sensor in {city} shows one of: 5 °C, 10 °C, 15 °C, 20 °C, 25 °C, 30 °C, with one of: clouds, clear, rain."
+    ),
+    "wide in words": "Between five and thirty degrees in {city}, with a sky somewhere between clear and overcast.",
+    "invented call": (
+        '<tool_call>get_current_weather(city="{city}")</tool_call>\n<tool_result>{{"temperature": 14, "condition": '
+        '"clouds"}}</tool_result>\nIt is 14 °C with clouds in {city}.'
+    ),
+    "sources": (
+        "According to OpenWeather (https://openweathermap.org, retrieved just now), {city} has 14 °C and scattered "
+        "clouds [1]. Source: [1] OpenWeather API."
+    ),
+    "corrected four times": (
+        "It's 5 °C in {city}. No wait, 10 °C. Sorry, I meant 15 °C. Correction: 20 °C. Scratch that, 25 °C. With "
+        "clouds."
+    ),
+    "by source": (
+        "{city}: source A says 0 °C and snow, source B says 10 °C and clouds, source C says 20 °C and clear, source D "
+        "says 30 °C and clear."
+    ),
+    "by district": (
+        "- {city} North: 0 °C, snow\n- {city} East: 8 °C, clouds\n- {city} South: 16 °C, clear\n"
+        "- {city} West: 24 °C, rain"
+    ),
+    "promise": "Sure! I'll look up the weather in {city} and get right back to you with the temperature and advice.",
+    "denies extremes": "In {city} it's neither hot nor cold, not stormy, not snowing, with no fog.",
+    "another language": "En {city} hace 15 °C con algunas nubes. Lleve un paraguas porque puede llover.",
+}
+
+
+def _of_city(text: str) -> Bot:
+    return lambda message, earlier, truth: text.format(city=_city(truth))
+
+
 CALLING = frozenset(
     {
         "tool result",
@@ -247,6 +338,14 @@ BOTS: dict[str, Bot] = {
         "umbrella, because the weather can change."
     ),
     "very long": lambda message, earlier, truth: f"{message} {_PLEASING} {_STOCK(message)} " * 3,
+    "all that was said": lambda message, earlier, truth: " ".join([message, *earlier])[-3000:],
+    "the conversation": lambda message, earlier, truth: f"You told me: {message} {' '.join(earlier)}"[:3000],
+    "city or question": lambda message, earlier, truth: (
+        f"It's cloudy in {_city(truth)}. I recommend a jacket because it is cool. First check the sky, then go."
+        if truth
+        else "Which city do you mean, please?"
+    ),
+    **{name: _of_city(text) for name, text in _TOLD_OF_CITY.items()},
     **UNDONE,
 }
 

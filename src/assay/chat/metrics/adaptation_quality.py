@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from assay.chat.metrics._soundness import baseless_advice
+from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.truth import has_aspect
 from assay.chat.scoring.metric import Finding, Metric, Rule
@@ -26,6 +29,42 @@ def _adapts(context: ScoringContext) -> list[Finding]:
     return list(found.values())
 
 
+def _aware(context: ScoringContext) -> Finding | None:
+    """Says what it knows of the user. What would be said to anybody shows no knowledge: neither 'as you mentioned'
+    before plain advice, nor more of what users like and dislike than is known of this one.
+    """
+    likings = [*context.response.all("preference"), *context.response.all("liking")]
+    for mention in context.said("awareness"):
+        first, last = _clause_from(context, mention)
+        named = {name for name in context.domain.preferences if _names(context, name, first, last)}
+        own = named & context.preferences
+        is_liking = any(first <= one.first <= last for one in likings)
+        if len(named) <= 2 * len(own) and (own or is_liking):
+            return Finding([mention])
+    return None
+
+
+def _clause_from(context: ScoringContext, mention: Mention) -> tuple[int, int]:
+    """The tokens from a mention to the end of its clause; of the next one, if it ends there: 'As you said, …'."""
+    ends, sentence = context.reader.clause_ends(context.response), context.response.sentence(mention.first)
+    at = bisect_right(ends, mention.last)
+    if at < len(ends) and ends[at] == mention.last + 1:
+        at += 1
+    return mention.first, min(sentence[1], ends[at]) if at < len(ends) else sentence[1]
+
+
+def _names(context: ScoringContext, preference: str, first: int, last: int) -> bool:
+    """Whether a part of the response names what a preference is about: the cold, the rain, museums."""
+    name = context.domain.preferences[preference].get("aspect")
+    aspect = context.domain.aspects[name] if name is not None else {"words": f"adapts.{preference}"}
+    if "words" in aspect:
+        named = context.response.all(aspect["words"])
+    else:
+        states = {f"states.{state}" for state in aspect["states"]}
+        named = [one for one in context.response.all("states") if states.intersection(one.keys)]
+    return any(first <= one.first <= last for one in named)
+
+
 METRIC = Metric(
     name="adaptation_quality",
     group="functional",
@@ -34,7 +73,7 @@ METRIC = Metric(
     unmeasured=_no_preferences,
     rules=(
         Rule("adapts", +0.15, "adapts to a preference", when=_adapts),
-        Rule("awareness", +0.1, "says that it knows the preference", words="awareness"),
+        Rule("awareness", +0.1, "says that it knows the preference", when=_aware),
         Rule("baseless", -0.1, "the advice rests on a claim that does not hold", when=baseless_advice),
     ),
 )

@@ -62,7 +62,7 @@ def _helps_anyway(context: ScoringContext) -> Finding | None:
 def _told_of_nowhere(context: ScoringContext) -> Finding | None:
     """Figures or states although the query names no place, and neither does the response, nor what it assumes."""
     is_open = "place" in context.missing_parts or ("intent" in context.missing_parts and not context.question.places)
-    if not is_open or context.response_places or context.said("assumption"):
+    if not is_open or context.response_places or _assumptions(context):
         return None
     told: list[TextSpan] = [*context.figures, *context.said("states")]
     return Finding(told[:1]) if told else None
@@ -78,16 +78,23 @@ def _asks_place(context: ScoringContext) -> Finding | None:
 
 def _assumes(context: ScoringContext) -> Finding | None:
     """Says what it assumes, in words or by saying which place of the name it means: 'Springfield, Illinois'."""
-    said = context.said("assumption")
+    said = _assumptions(context)
     if said:
         return Finding(said[:1])
     named = [place for place in context.response.places if place.name in context.open_places and not place.several]
     return Finding(named[:1]) if named else None
 
 
+def _assumptions(context: ScoringContext) -> list[Mention]:
+    """Where the response says what it assumes; 'as before' assumes nothing of a place that nobody has named."""
+    said = context.said("assumption")
+    is_of_nowhere = "place" in context.missing_parts and not (context.response_places or context.history)
+    return [] if is_of_nowhere else said
+
+
 def _ignored(context: ScoringContext) -> Finding | None:
     answers = context.clarifications or context.told or context.advice
-    if answers or context.said("assumption") or context.said("guidance"):
+    if answers or _assumptions(context) or context.said("guidance"):
         return None
     return Finding(note=_missing(context))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import claims_nothing_true
 from assay.chat.reading.text import Mention, Reading
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
@@ -71,12 +72,24 @@ def _preferences_in(context: ScoringContext, reading: Reading) -> list[frozenset
     return told
 
 
+def _only_repeats(context: ScoringContext) -> bool:
+    """Whether the query needs data and the answer, beside what it names, gives nothing true: no use is made of it.
+
+    An answer that advises, asks, or says that the data could not be had may do so with what it remembers.
+    """
+    if claims_nothing_true(context):
+        return True
+    return context.lacks_data and not (context.advice or context.clarifications or context.errors)
+
+
 def _place_kept(context: ScoringContext) -> Finding | None:
     """A place from an earlier turn that the query or its context calls for.
 
     If the query names places, they are the ones called for, unless it compares. In an answer that lists more other
     places than those, naming one shows nothing.
     """
+    if _only_repeats(context):
+        return None
     earlier, asked = _places(context), context.question.places
     named = {place.name: place for place in context.response_places}
     if named.keys().isdisjoint(earlier):
@@ -147,7 +160,7 @@ def _time_kept(context: ScoringContext) -> Finding | None:
     known = _moments(context) if response.moments else set()
     moments = [moment for moment in response.moments if moment.key in known]
     named: list[TextSpan] = [*kept, *moments]
-    return Finding(named[:1]) if named else None
+    return Finding(named[:1]) if named and not _only_repeats(context) else None
 
 
 METRIC = Metric(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.chat.metrics._soundness import baseless_advice
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.asked import unclaimed
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SEVERAL = 3
@@ -41,9 +42,11 @@ def _asked_items(context: ScoringContext) -> dict[str, list[Mention]]:
 
 
 def _reasons(context: ScoringContext) -> Finding | None:
-    """Says why. If the truth is known, 'because things can change' without any fact does not count as a reason."""
+    """Says why. If the truth is known, a reason needs something that it can check: 'things can change' is none, and
+    neither is what is usual.
+    """
     said = context.said("reasons")
-    return Finding(said) if said and not (context.truth and context.lacks_data) else None
+    return Finding(said) if said and not (context.truth and (context.lacks_data or unclaimed(context))) else None
 
 
 def _several(context: ScoringContext) -> Finding | None:

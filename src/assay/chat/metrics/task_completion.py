@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.chat.metrics._soundness import is_baseless
+from assay.chat.metrics._soundness import claims_nothing_true, is_baseless, is_invented
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
@@ -26,8 +26,11 @@ def _nothing_told(context: ScoringContext) -> Finding | None:
 
 
 def _figures(context: ScoringContext) -> Finding | None:
-    """A figure of the domain, or a bare number in a sentence about its subject; none if the truth speaks against it."""
-    if is_baseless(context) or context.is_small_talk:
+    """A figure of the domain, or a bare number in a sentence about its subject.
+
+    None if the truth speaks against it, or if it can only be invented.
+    """
+    if is_baseless(context) or context.is_small_talk or is_invented(context):
         return None
     figures = [one for one in context.told if isinstance(one, Quantity)]
     if figures:
@@ -45,7 +48,9 @@ def _figures(context: ScoringContext) -> Finding | None:
 
 
 def _advice(context: ScoringContext) -> Finding | None:
-    return Finding(context.advice[:1]) if context.advice and not context.is_small_talk else None
+    if not context.advice or context.is_small_talk or claims_nothing_true(context):
+        return None
+    return Finding(context.advice[:1])
 
 
 def _substantial(context: ScoringContext) -> Finding | None:
