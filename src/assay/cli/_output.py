@@ -6,6 +6,8 @@ Results go to standard output, everything else to standard error. This module do
 from __future__ import annotations
 
 import math
+import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +42,8 @@ HtmlReport = Annotated[
 
 _INDENT = 2
 _SECONDS_BETWEEN_LINES = 5.0
+_PASSWORD = re.compile(r"(?<=[^/]):[^/@]*(?=@)")
+"""Of an address such as `postgresql://user:password@host/runs`, with its colon."""
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -124,10 +128,16 @@ def note(text: str) -> None:
     announce(f"note: {text}")
 
 
-def announce_run(run_id: str | None, *, see_also: Sequence[str] = ()) -> None:
-    """Print the id under which the run was stored, if it was, and commands that show more about it."""
+def announce_run(run_id: str | None, *, see_also: Sequence[str] = (), store: str | Path | None = None) -> None:
+    """Print the id under which the run was stored, if it was, and commands that show more about it, in that store."""
     if run_id is not None:
-        announce(f"Stored as run {run_id}." + (f" See also: {'; '.join(see_also)}" if see_also else ""))
+        commands = "; ".join(f"{command}{store_option(store)}" for command in see_also)
+        announce(f"Stored as run {run_id}." + (f" See also: {commands}" if commands else ""))
+
+
+def store_option(store: str | Path | None) -> str:
+    """The option with which a further command finds the store, without its password; empty for the default store."""
+    return f" --store {shlex.quote(_PASSWORD.sub('', str(store)))}" if store else ""
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
