@@ -272,6 +272,7 @@ class _ProgressLines:
     def __call__(self, progress: Progress) -> None:
         if progress.starting:
             announce(_starting(progress))
+            self._start = None  # starting an agent takes longer than a conversation, and happens once
             return
         now = time.monotonic()
         if self._start is None:
@@ -280,7 +281,7 @@ class _ProgressLines:
             return
         self._next_line_at = now + _SECONDS_BETWEEN_LINES
         finished = progress.done - self._start[1]
-        seconds_each = (now - self._start[0]) / finished if finished else None
+        seconds_each = (now - self._start[0]) / finished if finished > 1 else None
         left = ""
         if seconds_each is not None and progress.done < progress.total:
             left = f", about {seconds_each * (progress.total - progress.done):.0f} s left"
