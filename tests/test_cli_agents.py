@@ -399,6 +399,31 @@ def test_a_misspelt_function_stops_a_run_before_anything_is_played(tmp_path: Pat
         assert list(store.list()) == []
 
 
+@pytest.mark.parametrize(
+    ("pointer", "says"),
+    [
+        ("half:answer", "'half' cannot be imported: SyntaxError: '(' was never closed (half.py, line 1)"),
+        ("my_bot:number", "'my_bot:number' is of type int, not a function. Point at a function"),
+        ("my_bot:silent", "the function of the agent 'mine' has no parameter for the message. Add a parameter"),
+        ("my_bot:three", "the function of the agent 'mine' has an unknown parameter 'c'. Give it a default."),
+    ],
+)
+@pytest.mark.slow
+def test_a_function_that_cannot_be_called_stops_a_run_before_anything_is_played(
+    tmp_path: Path, pointer: str, says: str
+) -> None:
+    (tmp_path / "half.py").write_text("def answer(message:\n")
+    (tmp_path / "my_bot.py").write_text(
+        "number = 5\ndef silent(): return 'Hello!'\ndef three(a, b, c): return 'Hello!'\n"
+    )
+    words = ("chat", "run", "--agents", f"mine={pointer}", "--limit", "2", "--no-experience")
+    done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"assay: the agent 'mine' cannot be played, so nothing was: {says}" in done.stderr
+    with open_store(tmp_path / "runs.db") as store:
+        assert list(store.list()) == []
+
+
 @pytest.mark.slow
 def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
     store, held = tmp_path / "named.db", tmp_path / "held"

@@ -82,6 +82,33 @@ def test_a_stored_run_is_announced_with_what_shows_more_of_it(capsys: pytest.Cap
     )
 
 
+def test_commands_that_show_more_of_a_run_name_its_store_without_a_password(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _output.announce_run("ab12", see_also=["assay compare ab12"], store=Path("my runs.db"))
+    assert capsys.readouterr().err == ("Stored as run ab12. See also: assay compare ab12 --store 'my runs.db'\n")
+    assert _output.store_option(None) == ""
+    assert _output.store_option("postgresql://me:secret@host:5432/runs") == " --store postgresql://me@host:5432/runs"
+    assert _output.store_option("postgresql://host:5432/runs") == " --store postgresql://host:5432/runs"
+
+
+def test_the_time_left_does_not_rest_on_one_conversation_or_on_the_start_of_an_agent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter([0.0, 30.0, 36.0, 42.0])
+    monkeypatch.setattr(_output, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    with _output.conversation_progress() as update:
+        for done, starting in ((0, ""), (0, "adk"), (0, ""), (1, ""), (3, "")):
+            update(SimpleNamespace(done=done, total=9, counts=Counter(), starting=starting))  # type: ignore[arg-type]
+    assert capsys.readouterr().err.splitlines() == [
+        "0/9 conversations",
+        "starting adk …",
+        "0/9 conversations",
+        "1/9 conversations",
+        "3/9 conversations, about 24 s left",
+    ]
+
+
 def test_progress_in_a_log_is_lines_with_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,13 @@ def test_errors_cross_processes(kind: type[AssayError]) -> None:
     assert str(copy) == str(error)
 
 
+def test_an_unknown_name_lists_the_known_ones_unless_they_would_fill_the_screen() -> None:
+    few = errors.unknown_name("suite", "wether", ["weather", "shop"])
+    assert str(few) == "there is no suite called 'wether'. Did you mean 'weather'? Known: shop, weather"
+    many = errors.unknown_name("scenario", "none", [f"s{number:03d}" for number in range(106)])
+    assert str(many).endswith("s039 and 66 more")
+
+
 def test_one_tree() -> None:
     assert all(issubclass(kind, AssayError) for kind in KINDS)
     assert issubclass(ColumnError, SourceError)

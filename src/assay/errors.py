@@ -19,6 +19,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST_NAMES = 40
+"""How many known names an error lists."""
+
 
 class AssayError(Exception):
     """Base of all errors meant for users."""
@@ -94,8 +97,10 @@ def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for an unknown name, with the closest known name."""
+    """The error for an unknown name, with the closest known name, and the others unless they would fill the screen."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     guess = f"Did you mean '{near[0]}'? " if near else ""
-    return UsageError(f"there is no {kind} called '{name}'", hint=f"{guess}Known: {', '.join(names) or 'none'}")
+    listed = ", ".join(names[:_MOST_NAMES]) or "none"
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return UsageError(f"there is no {kind} called '{name}'", hint=f"{guess}Known: {listed}{more}")

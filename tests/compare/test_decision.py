@@ -240,7 +240,7 @@ def test_runs_of_the_same_agents_are_decided_on_together() -> None:
     assert decided(whole.scores).untested == ("restart", "cancellation", "consent", "load", "cost")
     with pytest.raises(UsageError, match="two of these runs have the scenario 'plain'"):
         combined([result_of("ab", "plain"), result_of("ab", "plain")])
-    with pytest.raises(UsageError, match="no agent in common"):
+    with pytest.raises(UsageError, match=r"no agent in common: a, b; c, d\. Name runs"):
         combined([result_of("ab", "plain"), result_of("cd", "other")])
 
 

@@ -140,6 +140,28 @@ def test_every_format_shows_hostile_names_as_text() -> None:
     assert "The gate failed" in text
 
 
+def test_metrics_that_neither_side_has_are_named_in_one_line() -> None:
+    from rich.console import Console
+
+    def side(name: str) -> Run:
+        return chat_run(
+            {"bot": {"accuracy": [[0.5], [0.7]], "groundedness": [[], []], "repeatability": [[], []]}}, name
+        )
+
+    for others in (["b"], ["b", "c"]):
+        comparisons = [compare(side("a"), side(name)) for name in others]
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(comparison_table(comparisons))
+        text = console.export_text()
+        assert text.count("2 common scenarios") == 1
+        assert "Not measured on either side: groundedness, repeatability." in text
+        assert "unmeasured" not in text
+        assert "accuracy" in text
+        summary = markdown(comparisons)
+        assert summary.count("Not measured on either side: groundedness, repeatability.") == len(others)
+        assert "| groundedness" not in summary
+
+
 def test_the_table_fits_80_columns(noisy: Make) -> None:
     from rich.console import Console
 

@@ -107,6 +107,14 @@ def renew_loan(card: int) -> str:
 """
 
 
+def test_a_bot_with_a_model_of_its_own_gets_no_scenario_that_needs_the_embedded_one() -> None:
+    for agents in ("mine=my_bot:answer", "mine=http://127.0.0.1:9000/v1"):
+        suite = Project(agents, "other", tools=("find_book",)).files()["suite.yaml"]
+        assert "quirk" not in suite
+        assert "embedded model" not in suite
+        assert "checked if it reports its calls" in suite
+
+
 @pytest.mark.slow
 @pytest.mark.frameworks
 def test_an_agent_about_another_subject_is_tried_on_its_own_tools_at_once(tmp_path: Path) -> None:

@@ -357,6 +357,11 @@ def _sentence(path: Steps, error: ErrorDetails, model: type[BaseModel]) -> tuple
     return f"{message[:1].lower()}{message[1:]}".rstrip("."), None
 
 
+def unknown_key_hint(model: type[BaseModel], path: Steps) -> str | None:
+    """What to write instead of the last key of a path, which the model does not have."""
+    return _near(str(path[-1]), _fields(model, path[:-1]))
+
+
 def _near(name: str, known: list[str], *, known_too: bool = True) -> str | None:
     near = difflib.get_close_matches(name, known, n=1)
     parts = [f"Did you mean '{near[0]}'?"] if near else []

@@ -6,6 +6,8 @@ Results go to standard output, everything else to standard error. This module do
 from __future__ import annotations
 
 import math
+import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,6 +54,8 @@ TrialsMarkdown = Annotated[
 
 _INDENT = 2
 _SECONDS_BETWEEN_LINES = 5.0
+_PASSWORD = re.compile(r"(?<=[^/]):[^/@]*(?=@)")
+"""Of an address such as `postgresql://user:password@host/runs`, with its colon."""
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -136,10 +140,16 @@ def note(text: str) -> None:
     announce(f"note: {text}")
 
 
-def announce_run(run_id: str | None, *, see_also: Sequence[str] = ()) -> None:
-    """Print the id under which the run was stored, if it was, and commands that show more about it."""
+def announce_run(run_id: str | None, *, see_also: Sequence[str] = (), store: str | Path | None = None) -> None:
+    """Print the id under which the run was stored, if it was, and commands that show more about it, in that store."""
     if run_id is not None:
-        announce(f"Stored as run {run_id}." + (f" See also: {'; '.join(see_also)}" if see_also else ""))
+        commands = "; ".join(f"{command}{store_option(store)}" for command in see_also)
+        announce(f"Stored as run {run_id}." + (f" See also: {commands}" if commands else ""))
+
+
+def store_option(store: str | Path | None) -> str:
+    """The option with which a further command finds the store, without its password; empty for the default store."""
+    return f" --store {shlex.quote(_PASSWORD.sub('', str(store)))}" if store else ""
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
@@ -274,6 +284,7 @@ class _ProgressLines:
     def __call__(self, progress: Progress) -> None:
         if progress.starting:
             announce(_starting(progress))
+            self._start = None  # starting an agent takes longer than a conversation, and happens once
             return
         now = time.monotonic()
         if self._start is None:
@@ -282,7 +293,7 @@ class _ProgressLines:
             return
         self._next_line_at = now + _SECONDS_BETWEEN_LINES
         finished = progress.done - self._start[1]
-        seconds_each = (now - self._start[0]) / finished if finished else None
+        seconds_each = (now - self._start[0]) / finished if finished > 1 else None
         left = ""
         if seconds_each is not None and progress.done < progress.total:
             left = f", about {seconds_each * (progress.total - progress.done):.0f} s left"

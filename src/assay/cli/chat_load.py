@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,7 +102,8 @@ def load(
         result.print()
     if html_out is not None:
         write_file(html_out, lambda: result.html(html_out))
-    announce_run(run_id, see_also=(f"assay compare {name or run_id}", f"assay runs export {name or run_id} OUT.html"))
+    shown = shlex.quote(name or run_id or "")
+    announce_run(run_id, see_also=(f"assay compare {shown}", f"assay runs export {shown} OUT.html"), store=store)
     failed = [words for check in requirements for words in check(result)]
     for words in failed:
         announce(words)

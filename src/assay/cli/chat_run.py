@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from assay.cli._output import (
     announce_run,
     check_outputs,
     conversation_progress,
+    store_option,
     write_file,
     write_json,
     write_text,
@@ -248,6 +250,7 @@ def run(
             result = start_with_progress(
                 experiment,
                 store=None if no_store else process or store or True,
+                address=store,
                 name=name,
                 tags=tag or [],
                 measure_experience=experience,
@@ -263,7 +266,8 @@ def run(
         if result.incomplete is not None and gate is not None:
             failures.append(f"the run is incomplete: {result.incomplete.reason}")
         try:
-            show_result(result, html_out=html_out, json_out=json_out, draw=drawn.pop() if drawn else None)
+            draw = drawn.pop() if drawn else None
+            show_result(result, html_out=html_out, json_out=json_out, draw=draw, store=store)
         finally:
             announce_failures(failures)
         if failures:
@@ -297,6 +301,7 @@ def start_with_progress(
     experiment: Experiment,
     *,
     store: StoreChoice,
+    address: str | Path | None = None,
     name: str = "",
     tags: Sequence[str] = (),
     measure_experience: bool,
@@ -305,7 +310,10 @@ def start_with_progress(
     ahead: Ahead | None = None,
     meanwhile: Callable[[ExperimentResult], None] | None = None,
 ) -> ExperimentResult:
-    """Run an experiment to its end, with progress on standard error; the rest is as in `start_run`."""
+    """Run an experiment to its end, with progress on standard error; the rest is as in `start_run`.
+
+    `address` is the store that was named, for the command that resumes the run.
+    """
     from assay.runs.starting import start_run
 
     with conversation_progress() as progress:
@@ -323,7 +331,8 @@ def start_with_progress(
                 cluster=cluster,
                 ahead=ahead,
                 meanwhile=meanwhile,
-            )
+            ),
+            address,
         )
 
 
@@ -335,17 +344,22 @@ def _resume_with_progress(
 
     with conversation_progress() as progress:
         return _until_interrupted(
-            resume_run(reference, store=store or True, budget=budget, domain=domain, progress=progress, cluster=cluster)
+            resume_run(
+                reference, store=store or True, budget=budget, domain=domain, progress=progress, cluster=cluster
+            ),
+            store,
         )
 
 
-def _until_interrupted(work: Any) -> ExperimentResult:
+def _until_interrupted(work: Any, store: str | Path | None) -> ExperimentResult:
     from assay.runs.starting import until_interrupted
 
     try:
         return until_interrupted(work)
     except RunInterruptedError as interrupted:
-        announce(f"Stopped. {interrupted.hint or 'Nothing was stored.'}")
+        announce(
+            f"Stopped. {interrupted.hint}{store_option(store)}" if interrupted.hint else "Stopped. Nothing was stored."
+        )
         raise typer.Exit(_INTERRUPTED) from None
 
 
@@ -368,9 +382,10 @@ def show_result(
     html_out: Path | None = None,
     json_out: str | None = None,
     draw: Callable[[], None] | None = None,
+    store: str | Path | None = None,
 ) -> None:
     """Show a result on the terminal and write it to files; exits 1 if no turn was scored. `draw` prints its tables if
-    they are drawn already.
+    they are drawn already; `store` is the one that was named, for the commands to be run next.
     """
     from assay import report
     from assay.report.failures import is_unplayed
@@ -384,23 +399,23 @@ def show_result(
     if html_out is not None:
         write_file(html_out, lambda: report.write_page(result, html_out))
     if result.incomplete is not None:
-        _announce_incomplete(result)
+        _announce_incomplete(result, store)
     elif result.run is not None:
-        shown = result.run.name or result.run.id
+        shown = shlex.quote(result.run.name or result.run.id)
         # With one agent there is nothing to compare.
         compare = [f"assay compare {shown}"] if len(result.agents) > 1 else []
-        announce_run(result.run.id, see_also=(*compare, f"assay runs export {shown} OUT.html"))
+        announce_run(result.run.id, see_also=(*compare, f"assay runs export {shown} OUT.html"), store=store)
     if not any(answer.entries for answer in result.answers):
         announce("No turn was scored, so the command exits with 1.")
         raise typer.Exit(1)
 
 
-def _announce_incomplete(result: ExperimentResult) -> None:
+def _announce_incomplete(result: ExperimentResult, store: str | Path | None) -> None:
     assert result.incomplete is not None
     announce(result.incomplete.words())
     if result.run is not None:
         larger = result.incomplete.suggested_budget
-        announce(f"Go on with: assay chat run --resume {result.run.id} --budget {larger}")
+        announce(f"Go on with: assay chat run --resume {result.run.id} --budget {larger}{store_option(store)}")
 
 
 def _report_unscored(scores: Scores) -> None:

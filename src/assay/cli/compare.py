@@ -26,6 +26,9 @@ from assay.shown import shown_console
 if TYPE_CHECKING:
     from assay.compare import Margin
 
+_MOST_EXPLAINED = 5
+"""How many lost scenarios the terminal shows with the answers before and now."""
+_LONGEST = 300
 _GATE = "Gate"
 _FILES = "Log files"
 
@@ -146,12 +149,20 @@ def compare(
 
         shown_console().print(comparison_table(comparisons))
     from assay.report.gates import allowing_words, not_checked_words
+    from assay.report.text import shorten
 
     for text in not_checked_words(outcomes):
         announce(f"assay: {text}")
     for failed in failures:
         side = f"{failed.comparison.candidate.label}: " if len(comparisons) > 1 else ""
         announce(f"assay: gate: {side}{failed.failure}")
+    explained = [failed for failed in failures if failed.details]
+    for failed in explained[:_MOST_EXPLAINED]:
+        announce(f"{failed.scenario}:")
+        for line in failed.details.splitlines():
+            announce(f"  {shorten(line, _LONGEST)}")
+    if len(explained) > _MOST_EXPLAINED:
+        announce(f"and {len(explained) - _MOST_EXPLAINED} more; --markdown and --junit have the answers of all")
     if failures:
         if allowing := allowing_words(failures):
             announce(f"assay: {allowing}")

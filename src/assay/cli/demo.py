@@ -159,8 +159,10 @@ def _agents(out: Path, console: Console) -> None:
         "embedded; nothing leaves this machine.\n"
     )
     store, report = out / "assay.db", out / "agents.html"
-    result = start_with_progress(experiment, store=store, name="agents", tags=["demo"], measure_experience=True)
-    show_result(result, html_out=report)
+    result = start_with_progress(
+        experiment, store=store, address=store, name="agents", tags=["demo"], measure_experience=True
+    )
+    show_result(result, html_out=report, store=store)
     console.print(f"\n{_skill_words(result)}", highlight=False)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
     console.print("Look next at:")
@@ -182,7 +184,9 @@ def _robustness(out: Path, console: Console) -> None:
         "model, its endpoint or a tool does what it should not; a plain turn follows each.\n"
     )
     store, page = out / "assay.db", out / "robustness.html"
-    result = start_with_progress(experiment, store=store, name="robustness", tags=["demo"], measure_experience=False)
+    result = start_with_progress(
+        experiment, store=store, address=store, name="robustness", tags=["demo"], measure_experience=False
+    )
     for table in quirk_tables(result.scores, console.width):
         console.print(table)
         console.print()

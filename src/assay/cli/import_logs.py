@@ -78,4 +78,4 @@ def import_logs(
         write_json(scores.to_json(), json)
     if json != "-":
         scores.print()
-    announce_run(run_id, see_also=[f"assay compare {run_id}"] if len(scores.agents) > 1 else ())
+    announce_run(run_id, see_also=[f"assay compare {run_id}"] if len(scores.agents) > 1 else (), store=store)

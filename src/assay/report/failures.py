@@ -88,7 +88,8 @@ def not_applicable_words(scores: Scores) -> list[str]:
     """What is not checked of agents with tools of their own, and where the stand-in model could not speak about their
     subject: a sentence for each, with the number of turns.
     """
-    found = []
+    found: dict[str, list[str]] = {}
+    """The agents of each sentence: what is true of several is said once."""
     for agent in scores.agents:
         turns = [one.record.not_applicable for one in scores.answers if one.agent == agent and one.record is not None]
         what = Counter(text for left_out in turns for text in left_out)
@@ -96,15 +97,14 @@ def not_applicable_words(scores: Scores) -> list[str]:
             listed = "; ".join(f"{text} ({times:,})" for text, times in what.most_common(_MOST_LEFT_OUT))
             more = len(what) - _MOST_LEFT_OUT
             number = counted(sum(map(bool, turns)), "turn")
-            found.append(
-                f"{agent}: in {number} some expectations are not checked: "
-                f"{listed}{f'; and {more:,} more' if more > 0 else ''}."
-            )
+            words = f"in {number} some expectations are not checked: {listed}"
+            found.setdefault(f"{words}{f'; and {more:,} more' if more > 0 else ''}.", []).append(agent)
         beyond = sum(one.record.beyond_model for one in scores.answers if one.agent == agent and one.record is not None)
         if beyond:
-            found.append(
-                f"{agent}: in {counted(beyond, 'turn')} the stand-in model said that it cannot help: by itself it "
+            words = (
+                f"in {counted(beyond, 'turn')} the stand-in model said that it cannot help: by itself it "
                 "speaks about the weather only, and the agent has no tool for that. In a suite of your own it makes "
                 "the calls that a turn expects (`calls`); --model uses a real model."
             )
-    return found
+            found.setdefault(words, []).append(agent)
+    return [f"{', '.join(agents)}: {words}" for words, agents in found.items()]

@@ -83,6 +83,16 @@ def matching(comparison: Comparison) -> str:
     )
 
 
+def is_empty(line: ComparisonLine) -> bool:
+    """Whether neither side has a value: such metrics are named in one line, not in a row each."""
+    return line.verdict.call == "unmeasured" and line.baseline.value is None and line.candidate.value is None
+
+
+def empty_words(measures: Sequence[Measure]) -> str:
+    """The metrics that neither side has, in a sentence; empty if there are none."""
+    return f"Not measured on either side: {', '.join(one.title for one in measures)}." if measures else ""
+
+
 def p_value(line: ComparisonLine) -> str:
     """The adjusted p-value; empty if there is none."""
     p = line.verdict.p_adjusted

@@ -52,7 +52,8 @@ def combined(results: Sequence[Result]) -> ExperimentResult:
         raise UsageError("a load test alone decides nothing", hint="Name a run of conversations too")
     agents = [agent for agent in played[0].agents if all(agent in one.agents for one in played)]
     if not agents:
-        raise UsageError("these runs have no agent in common", hint="Name runs of the same agents")
+        had = "; ".join(", ".join(one.agents) for one in played)
+        raise UsageError(f"these runs have no agent in common: {had}", hint="Name runs of the same agents")
     _check_scenarios(played)
     answers = [answer for one in played for answer in one.answers if answer.agent in agents]
     left_out = dict.fromkeys(agent for one in played for agent in one.agents if agent not in agents)

@@ -82,6 +82,10 @@ _FILL_IN_TOOLS = """# FILL IN: write what your users say, the arguments that you
 # `{name}: {{id: A-17}}`, and in `says` what the answer has to contain. The embedded model makes these calls, fills
 # in arguments that are not given by the schema of the tool, and says what it returns; --model uses a real model.
 """
+_FILL_IN_CALLS = """# FILL IN: write what your users say, and in `says` what the answer has to contain. Whether your bot
+# makes these calls is checked if it reports its calls: a function returns {{"text": …, "tool_calls": […]}}, and for
+# an endpoint `tool_calls` in agents.yaml says where they are. Give arguments as in `{name}: {{id: A-17}}`.
+"""
 _TOOL = """
   - id: {name}
     kind: tool
@@ -154,7 +158,7 @@ class Project:
                 "the sample agent has no tools", hint="Name yours: --agents mine=adk:my_pkg.agent:root_agent"
             )
         found = {
-            SUITE: self._suite(is_embedded=any(spec.agent is not None for spec in specs)),
+            SUITE: self._suite(specs),
             SCHEMA: _schema(),
             AGENT_FILE: "agents:\n" + "".join(_item(spec) for spec in specs),
             WORKFLOW: _workflow(specs),
@@ -163,8 +167,10 @@ class Project:
             found["my_agent.py"] = _SAMPLE + _SAMPLE_ANSWERS[self.domain]
         return found
 
-    def _suite(self, *, is_embedded: bool) -> str:
+    def _suite(self, specs: list[AgentSpec]) -> str:
         """The suite, with truths of the embedded world if a bundled assistant is tested, which uses nothing else."""
+        is_embedded = any(spec.agent is not None for spec in specs)
+        has_own_model = all(spec.function is not None or spec.http is not None for spec in specs)
         is_plain = re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", self.name) and self.name.lower() not in _WORDS_OF_YAML
         name = self.name if is_plain else json.dumps(self.name, ensure_ascii=False)
         subject = f"domain: {self.domain}\n"
@@ -174,13 +180,15 @@ class Project:
             f"# yaml-language-server: $schema={SCHEMA}\n"
             f"# Conversations that every agent goes through; check this file with: assay chat suites {SUITE}\n"
             f"name: {name}\nversion: 1\n{subject}clock: 2026-01-15T09:00Z\n\n"
-            f"{self._about_tools() if self.tools else (_EMBEDDED if is_embedded else _OWN)[self.domain]}"
+            f"{self._about_tools(has_own_model) if self.tools else (_EMBEDDED if is_embedded else _OWN)[self.domain]}"
         )
 
-    def _about_tools(self) -> str:
-        """A scenario for each tool, and one with a model that misbehaves."""
+    def _about_tools(self, has_own_model: bool) -> str:
+        """A scenario for each tool, and one with a model that misbehaves, unless no agent uses the embedded model."""
         first = self.tools[0]
         each = "".join(_TOOL.format(name=name) for name in self.tools)
+        if has_own_model:
+            return f"{_FILL_IN_CALLS.format(name=first)}scenarios:{each}"
         return f"{_FILL_IN_TOOLS.format(name=first)}scenarios:{each}{_MISBEHAVED.format(name=first)}"
 
 

@@ -78,7 +78,7 @@ def trend_of(store: Store, name: str, *, metric: str | None = None, limit: int =
     known = {figure.key: figure for figure in sorted(every, key=lambda one: not one.headline)}
     key = _NAMES.get(metric or "", metric) or next(iter(known), "")
     if key not in known:
-        raise unknown_name("figure", key, known)
+        raise unknown_name("figure", key, [*known, *(name for name, one in _NAMES.items() if one in known)])
     points = []
     for run in runs:
         summary = summaries.get(run.id)

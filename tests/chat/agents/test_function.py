@@ -448,6 +448,13 @@ def test_missing_function_gets_a_clear_error(module: str, spec: str, words: str)
     assert words in str(caught.value)
 
 
+def test_a_file_with_the_name_of_another_module_is_told_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "this.py").write_text("def answer(message): return 'Hello'\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"'this' has no 'answer'. Another module of this name .*this.py. Rename"):
+        FunctionAgent.from_spec("this:answer")
+
+
 @pytest.mark.parametrize(
     ("attribute", "text"),
     [("answer", "mine: Hello"), ("whole", "whole: Hello"), ("kind", "mine: Hello")],

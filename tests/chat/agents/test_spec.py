@@ -90,6 +90,7 @@ def test_renamed_agent_keeps_its_distributions() -> None:
         ("a=file:///etc/passwd", "the URL of 'a' is not an http(s) URL"),
         ("a=http://ada:hunter2@127.0.0.1/", "the URL of 'a' contains a user name or a password"),
         ("a=", "there is no agent called ''"),
+        ("mine=my_bot", "pydantic-ai. For a function of your own write NAME=module:function"),
     ],
 )
 def test_invalid_item_gets_a_clear_error(text: str, words: str) -> None:

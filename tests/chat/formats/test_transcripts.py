@@ -205,7 +205,11 @@ def test_printed_spans_with_events(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ('{"turns": []}', "agent"),
         ('{"agent": "a", "scenario": "s", "turns": [{"user": 5}]}', "turns.0.user"),
-        ('{"agent": "a", "scenario": "s", "turns": [], "moon": 1}', "moon"),
+        ('{"agent": "a", "scenario": "s", "turns": [], "moon": 1}', "moon: there is no such key. Known: agent, "),
+        (
+            '{"agent": "a", "scenario": "s", "turns": [{"user": "Hi", "truht": {}}]}',
+            "turns.0.truht: there is no such key. Did you mean 'truth'? Known: assistant, ",
+        ),
         ('{"agent": "a", "scenario": "s", "turns": [{"response_time": -1}]}', "turns.0.response_time"),
         ("5", "is not in a format that assay knows"),
         ('{"messages": [5]}', "messages"),

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.terminal.printing import printed
 
-from assay.chat.scoring.scores import Scores
+from assay.chat.scoring.scores import Scores, score
+from assay.chat.transcript import parse
 from assay.compare.overall import overall
 from assay.compare.skill import skill_over
 
@@ -62,6 +63,17 @@ def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible
     kept = found.group_ranges["developer experience"]
     assert f"developer experience is below {kept.low:.2f} ({kept.below})" in text
     assert "The model is a scripted stand-in." in text
+
+
+def test_a_metric_that_no_agent_has_is_named_below_the_table_and_one_agent_is_not_ranked() -> None:
+    turn = {"user": "When does the next bus leave?", "assistant": "The next bus leaves at ten past eight."}
+    some = score([parse({"agent": "only", "scenario": "one", "turns": [turn]}, "here")])
+    unmeasured = {line.metric for line in some.lines() if line.estimate.value is None}
+    text = "\n".join(printed(some))
+    rows, empty = text.split("Metrics ·")[1].split("\n\nNot measured: ")
+    assert set(re.findall(r"\w+", empty.split("\n\n")[0])) == unmeasured
+    assert not any(name in rows for name in unmeasured)
+    assert "first in" not in text
 
 
 def test_a_wider_terminal_shows_longer_names() -> None:

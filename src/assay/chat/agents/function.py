@@ -37,8 +37,8 @@ class UnknownFunctionError(UsageError):
 
 
 class UnfitObjectError(UsageError):
-    """An agent object that cannot be played as it was named: of another type, with a model that cannot be redirected,
-    or with dependencies that nobody gives.
+    """An agent that cannot be played as it was named: of another type, in a file that is not Python, with parameters
+    that nobody gives, or with a model that cannot be redirected.
     """
 
 
@@ -73,7 +73,9 @@ class FunctionAgent:
         found = load_attribute(spec)
         if not callable(found) or isinstance(found, type):
             kind = "a class" if isinstance(found, type) else f"of type {type(found).__name__}"
-            raise UsageError(f"'{spec}' is {kind}, not a function", hint="Point at a function or at a callable object")
+            raise UnfitObjectError(
+                f"'{spec}' is {kind}, not a function", hint="Point at a function or at a callable object"
+            )
         return cls(name or spec, found)
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
@@ -161,7 +163,7 @@ def _arguments(function: Callable[..., Any], name: str) -> tuple[list[str], dict
         elif required or not (positional or named):
             value_name = next((one for one in unnamed if one not in named), None)
             if value_name is None or parameter.kind is parameter.KEYWORD_ONLY:
-                raise UsageError(
+                raise UnfitObjectError(
                     f"the function of the agent '{name}' has an unknown parameter '{parameter.name}'",
                     hint=f"Give it a default. Known: {', '.join(_PARAMETERS)}",
                 )
@@ -170,7 +172,7 @@ def _arguments(function: Callable[..., Any], name: str) -> tuple[list[str], dict
             else:
                 named[parameter.name] = value_name
     if "message" not in {*positional, *named.values()}:
-        raise UsageError(
+        raise UnfitObjectError(
             f"the function of the agent '{name}' has no parameter for the message", hint="Add a parameter 'message'"
         )
     return positional, named
@@ -416,15 +418,28 @@ def load_attribute(spec: str) -> Any:
         raise UnknownFunctionError(
             f"there is no module '{error.name}'", hint=f"{guess}It must be installed, or be in the current folder"
         ) from error
+    except SyntaxError as error:
+        raise UnfitObjectError(f"'{module_name}' cannot be imported: {type(error).__name__}: {error}") from error
     except Exception as error:
         raise UsageError(f"'{module_name}' cannot be imported: {type(error).__name__}: {error}") from error
     for part in path.split("."):
         if not hasattr(found, part):
             near = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else None
+            hint = f"Did you mean '{near[0]}'?" if near else _hidden_by(found, module_name)
             raise UnknownFunctionError(f"'{module_name}' has no '{path}'", hint=hint)
         found = getattr(found, part)
     return found
+
+
+def _hidden_by(found: Any, module_name: str) -> str | None:
+    """What to do if another module, such as one of Python's own, was imported instead of a file here of that name."""
+    here = Path.cwd().joinpath(*module_name.split("."))
+    file = getattr(found, "__file__", None)
+    if not (here.with_suffix(".py").is_file() or (here / "__init__.py").is_file()):
+        return None
+    if file is not None and Path(file).is_relative_to(Path.cwd()):
+        return None
+    return f"Another module of this name was imported, {file or 'a part of Python'}. Rename your own"
 
 
 def _modules_here() -> list[str]:

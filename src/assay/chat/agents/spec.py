@@ -46,7 +46,10 @@ def _check_name(name: str) -> str:
 
 def _check_registered(name: str) -> str:
     if name not in AGENTS.names():
-        raise refused(unknown_name("agent", name, AGENTS.names()))
+        error = unknown_name("agent", name, AGENTS.names())
+        if "Did you mean" not in (error.hint or ""):
+            error = UsageError(error.what, hint=f"{error.hint}. For a function of your own write NAME=module:function")
+        raise refused(error)
     return name
 
 

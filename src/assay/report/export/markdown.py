@@ -31,7 +31,16 @@ from assay.report.failures import failure_words, failures_of, not_applicable_wor
 from assay.report.gates import allowing_words, not_checked_words
 from assay.report.numbers import percent
 from assay.report.text import shorten
-from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
+from assay.report.verdicts import (
+    difference_text,
+    empty_words,
+    headline,
+    is_empty,
+    matching,
+    p_value,
+    title_with_unit,
+    value_text,
+)
 
 _MOST_FAILURES = 25
 _LONGEST = 300
@@ -54,6 +63,8 @@ def markdown(comparisons: Sequence[Comparison], outcomes: Sequence[Outcome] = ()
     for comparison in comparisons:
         rows = ["| metric | baseline | candidate | difference | p | verdict |", "|---|--:|--:|--:|--:|---|"]
         for line in comparison.lines:
+            if is_empty(line):
+                continue
             verdict, measure = line.verdict, line.measure
             call = _MARKS.get(verdict.call, f"{verdict.call}: {verdict.reason}")
             if verdict.n_needed is not None:
@@ -66,6 +77,8 @@ def markdown(comparisons: Sequence[Comparison], outcomes: Sequence[Outcome] = ()
         parts.append(
             f"### {_escaped(headline(comparison))}\n\n{_escaped(matching(comparison))}{notes}\n\n" + "\n".join(rows)
         )
+        if empty := empty_words([line.measure for line in comparison.lines if is_empty(line)]):
+            parts.append(_escaped(empty))
     return "\n\n".join(parts) + "\n"
 
 
@@ -192,7 +205,7 @@ def _skill(skill: SkillOverBaselines | None, agent: str) -> str:
     if one is None or one.value is None:
         return "–"
     ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
-    return f"{one.value:.2f}{ends}"
+    return _escaped(f"{one.value:.2f}{ends}".replace("-", "−"))
 
 
 def _escaped(text: str) -> str:

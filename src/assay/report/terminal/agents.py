@@ -153,13 +153,14 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
     errors = {agent: f"{failed[agent]:,} failed" if failed[agent] else "" for agent in found.standing.order}
     longest = max(map(len, errors.values()))
     names = named(shown, "agent", width - 42 - (longest + 2 if longest else 0), found.standing.order)
-    for column in (*([""] if longest else []), "overall", "interval", "first in"):
+    ranked = len(found.standing.order) > 1
+    for column in (*([""] if longest else []), "overall", "interval", *(["first in"] if ranked else [])):
         shown.add_column(column, justify="right", no_wrap=True)
     for rank, agent in enumerate(found.standing.order, 1):
         estimate, first = found.uncertainty.values[agent], found.uncertainty.first.get(agent)
-        share = "–" if first is None else f"{100 * first:.0f} %"
+        share = ["–" if first is None else f"{100 * first:.0f} %"] if ranked else []
         cells = [names[agent], Text(errors[agent], "red")] if longest else [names[agent]]
-        shown.add_row(str(rank), *cells, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
+        shown.add_row(str(rank), *cells, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), *share)
     weight = DEFAULT_WEIGHTS.criteria[TRIALS_PASSED]
     title = f"Overall · weight of trials passed {weight:g}, like a group of metrics; of each metric 1"
     if any(one.name == TURNS_ANSWERED for one in found.means.criteria):
@@ -226,9 +227,10 @@ def _matrix(scores: Scores, width: int) -> Iterator[RenderableType]:
     rows = scenario_matrix(scores)
     apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
     if not apart:
-        yield Text(f"The agents differ in none of {len(rows):,} scenarios.")
+        yield Text(f"The agents differ in none of {counted(len(rows), 'scenario')}.")
         return
-    title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass, ! some failed"
+    title = f"The agents differ in {len(apart):,} of {counted(len(rows), 'scenario')}"
+    title += " · repetitions that pass, ! some failed"
     if len(apart) > _MOST_ROWS:
         title += f" · the {_MOST_ROWS} furthest apart"
     for some in chunks(agents):
@@ -250,18 +252,24 @@ def _cell(cell: MatrixCell) -> Text:
 
 def _metrics(scores: Scores, width: int, useless: Collection[str]) -> Iterator[RenderableType]:
     lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
+    metrics = [one for one in scores.metrics if any(lines[name, one.name].value is not None for name in scores.agents)]
+    if not metrics:
+        return
     wide = len(scores.agents) <= BESIDE_WIDE
-    labels = [f"  {metric.name}{f' {MARK}' if metric.name in useless else ''}" for metric in scores.metrics]
+    labels = [f"  {metric.name}{f' {MARK}' if metric.name in useless else ''}" for metric in metrics]
     level = next((estimate.level for estimate in lines.values()), 0.95)
     for some in chunks(scores.agents):
         shown = beside("metric", scores.agents, some, width, cell=9, rows=labels)
-        for group in dict.fromkeys(metric.group for metric in scores.metrics):
+        for group in dict.fromkeys(metric.group for metric in metrics):
             shown.add_row(Text(group, style="bold"))
-            for metric in (metric for metric in scores.metrics if metric.group == group):
+            for metric in (metric for metric in metrics if metric.group == group):
                 found = [lines[scores.agents[at], metric.name] for at in some]
                 mark = f" {MARK}" if metric.name in useless else ""
                 shown.add_row(_text(f"  {metric.name}{mark}"), *(_estimate(estimate, wide) for estimate in found))
         yield Group(_title(f"Metrics · means, {100 * level:g}% intervals by scenario"), shown)
+    empty = [one.name for one in scores.metrics if one not in metrics]
+    if empty:
+        yield _text(f"Not measured: {', '.join(empty)}", "dim")
 
 
 def _estimate(estimate: Estimate, wide: bool) -> Text:
@@ -280,7 +288,7 @@ def _estimate(estimate: Estimate, wide: bool) -> Text:
 def _ends(estimate: Estimate, digits: int) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]".replace("-", "−")
 
 
 # --- times, faults, repetitions --------------------------------------------------------------------------------------

@@ -13,7 +13,16 @@ from rich.text import Text
 
 from assay.compare import Comparison, ComparisonLine, Measure
 from assay.report.numbers import number
-from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
+from assay.report.verdicts import (
+    empty_words,
+    headline,
+    is_empty,
+    matching,
+    p_value,
+    signed,
+    title_with_unit,
+    value_text,
+)
 
 _STYLES = {"better": "bold green", "worse": "bold red", "same": "", "inconclusive": "yellow"}
 _CHANGES = 5
@@ -38,7 +47,9 @@ def _alone(comparison: Comparison) -> RenderableType:
         grid.add_row(Text(part, style="bold"))
         for line in lines:
             grid.add_row(_title(line.measure), _values(line), _difference(line), p_value(line), _call(line))
-    return Group(Text(headline(comparison), style="bold"), Text(matching(comparison), style="dim"), grid)
+    empty = [line.measure for line in comparison.lines if is_empty(line)]
+    head = (Text(headline(comparison), style="bold"), Text(matching(comparison), style="dim"))
+    return Group(*head, grid, *_empty(empty))
 
 
 def _beside(comparisons: Sequence[Comparison]) -> RenderableType:
@@ -49,17 +60,24 @@ def _beside(comparisons: Sequence[Comparison]) -> RenderableType:
         grid.add_column(Text(comparison.candidate.label), justify="right")
     seen = dict.fromkeys((ln.measure.part, ln.measure.key) for comparison in comparisons for ln in comparison.lines)
     found = [{(ln.measure.part, ln.measure.key): ln for ln in comparison.lines} for comparison in comparisons]
-    part = ""
+    part, empty = "", []
     for key in seen:
+        lines = [by_key.get(key) for by_key in found]
+        one = next(line for line in lines if line is not None)
+        if all(line is None or is_empty(line) for line in lines):
+            empty.append(one.measure)
+            continue
         if key[0] != part:
             part = key[0]
             grid.add_row(Text(part, style="bold"))
-        lines = [by_key.get(key) for by_key in found]
-        one = next(line for line in lines if line is not None)
         cells = [Text("–") if line is None else _short(line) for line in lines]
         grid.add_row(_title(one.measure), Text(value_text(one.baseline.value, one.measure)), *cells)
-    heads = [Text(matching(comparison), style="dim") for comparison in comparisons]
-    return Group(Text(f"Against {comparisons[0].baseline.label}", style="bold"), *heads, grid)
+    heads = [Text(words, style="dim") for words in dict.fromkeys(map(matching, comparisons))]
+    return Group(Text(f"Against {comparisons[0].baseline.label}", style="bold"), *heads, grid, *_empty(empty))
+
+
+def _empty(measures: Sequence[Measure]) -> list[Text]:
+    return [Text(empty_words(measures), style="dim")] if measures else []
 
 
 def _title(measure: Measure) -> Text:
@@ -127,8 +145,9 @@ def _difference(line: ComparisonLine) -> Text:
 
 
 def _parts(comparison: Comparison) -> list[tuple[str, list[ComparisonLine]]]:
-    names = dict.fromkeys(line.measure.part for line in comparison.lines)
-    return [(name, [line for line in comparison.lines if line.measure.part == name]) for name in names]
+    found = [line for line in comparison.lines if not is_empty(line)]
+    names = dict.fromkeys(line.measure.part for line in found)
+    return [(name, [line for line in found if line.measure.part == name]) for name in names]
 
 
 def tables(comparison: Comparison, *, full: bool = False) -> RenderableType:

@@ -33,7 +33,8 @@ def skill_tables(found: SkillOverBaselines | None, width: int) -> Iterator[Rende
         one = found.skill[agent]
         ends = "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
         value = "–" if one.value is None else f"{one.value:.2f}"
-        shown.add_row(names[agent], percent(found.passed[agent]), value, Text(ends))
+        cells = (text.replace("-", "−") for text in (value, ends))
+        shown.add_row(names[agent], percent(found.passed[agent]), *map(Text, cells))
     for name in found.baselines:
         shown.add_row(Text(plain(name), "dim"), Text(percent(found.passed[name]), "dim"), Text("baseline", "dim"))
     title = Text("Skill over baselines · 0: a constant text or an echo does as well, 1: all pass", style="bold")
