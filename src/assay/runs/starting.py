@@ -205,7 +205,7 @@ async def start_run(
         with ExitStack() as stack:
             opened = await _opened_meanwhile(store, stack)
             if any(isinstance(spec, AgentSpec) and spec.version is not None for spec in experiment.agents):
-                await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
+                await _made_meanwhile(experiment, offline, notify)
             if measure_experience:
                 # It takes longer than to hear that nothing can be played.
                 await asyncio.to_thread(experiment.environment.check_model)
@@ -355,11 +355,31 @@ def make_environments(
         >>> make_environments([])
 
     """
-    for spec in agents:
-        if isinstance(spec, AgentSpec) and spec.version is not None:
-            from assay.chat.running.versions import interpreter_of
+    pinned = [spec for spec in agents if isinstance(spec, AgentSpec) and spec.version is not None]
+    if not pinned:
+        return
+    from assay.chat.running.version_making import state_of
+    from assay.chat.running.versions import interpreter_of
 
-            interpreter_of(spec, offline=offline, notify=notify)
+    state_of.cache_clear()
+    for spec in pinned:
+        interpreter_of(spec, offline=offline, notify=notify)
+
+
+async def _made_meanwhile(experiment: Experiment, offline: bool, notify: Callable[[str], None] | None) -> None:
+    """The environments of agents, made in a thread that is stopped if the run is."""
+    told = threading.Event()
+
+    def make() -> None:
+        from assay.chat.running.version_making import TOLD_TO_STOP
+
+        TOLD_TO_STOP.set(told)  # in this thread's own context
+        make_environments(experiment.agents, offline=offline, notify=notify)
+
+    try:
+        await asyncio.to_thread(make)
+    finally:
+        told.set()
 
 
 async def _measured_meanwhile(experiment: Experiment, notify: Callable[[str], None] | None) -> Experiences:

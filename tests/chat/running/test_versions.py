@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import shutil
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -12,7 +16,8 @@ from tests.command import assay_command
 
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.running import versions
-from assay.chat.running.version_fit import import_failure, install_failure, supported
+from assay.chat.running.version_fit import import_failure, install_failure, lacks_version, supported, yanked
+from assay.chat.running.version_making import TOLD_TO_STOP, MakingStoppedError, alone, ran, state_of
 from assay.chat.running.versions import environment_of, interpreter_of, requirements_of, version_note
 from assay.errors import AssayError, UsageError
 
@@ -70,13 +75,14 @@ def test_offline_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert version_note(spec("google-adk==2.12.0")) is None
 
 
-def wheel(folder: Path, version: str) -> Path:
-    """A package that calls itself google-adk and has nothing but its version."""
-    path = folder / f"google_adk-{version}-py3-none-any.whl"
-    info = f"google_adk-{version}.dist-info"
+def wheel(folder: Path, version: str, name: str = "google.adk") -> Path:
+    """A package that calls itself google-adk, or by another name, and has nothing but its version."""
+    stem = name.replace(".", "_")
+    path = folder / f"{stem}-{version}-py3-none-any.whl"
+    info = f"{stem}-{version}.dist-info"
     files = {
-        "google/adk/__init__.py": f"VERSION = '{version}'\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: google-adk\nVersion: {version}\n",
+        f"{name.replace('.', '/')}/__init__.py": f"VERSION = '{version}'\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name.replace('.', '-')}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     with zipfile.ZipFile(path, "w") as archive:
@@ -159,3 +165,118 @@ def test_a_conflict_names_each_package_once() -> None:
         "agent-framework-core==1.0.0rc5, any agent-framework-openai because these package versions have "
         "conflicting dependencies."
     )
+
+
+@pytest.mark.slow(seconds=2)
+def test_uv_takes_the_newest_of_what_belongs_to_a_pre_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
+    if uv is None:
+        pytest.skip("uv is not installed")
+    monkeypatch.setenv("PATH", f"{Path(uv).parent}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a cache"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    for version in ("1.0", "2.0a1"):
+        wheel(tmp_path, version, "companion")
+    wheel(tmp_path, "9.9a1")
+    monkeypatch.setattr(versions, "requirements_of", lambda spec: ["google-adk==9.9a1", "companion>=0.dev0"])
+    monkeypatch.setattr(versions, "_import_seconds", lambda spec, folder: 0.5)
+    python = interpreter_of(spec("google-adk==9.9a1"))
+    asked = "import companion, google.adk; print(google.adk.VERSION, companion.VERSION)"
+    said = subprocess.run([python, "-P", "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["9.9a1", "2.0a1"]
+    monkeypatch.setattr(versions, "requirements_of", lambda spec: ["google-adk==9.8"])
+    with pytest.raises(UsageError, match=r"there is no google-adk 9\.8\. pip index versions --pre google-adk lists"):
+        interpreter_of(spec("google-adk==9.8"))
+    kept = [path.name for path in environment_of(spec("google-adk==9.8")).parent.iterdir() if path.is_dir()]
+    assert kept == [Path(python).parents[1].name]
+
+
+def test_a_version_that_does_not_exist_is_told_from_one_that_does_not_fit() -> None:
+    of_uv = "  cause: Because there is no version of google-adk[openai]==2.99 and you require google-adk[openai]==2.99"
+    of_pip = (
+        "ERROR: Could not find a version that satisfies the requirement google-adk[openai]==2.99 (from versions: {})"
+    )
+    assert lacks_version("google-adk", "2.99", of_uv)
+    assert lacks_version("google-adk", "2.99", of_pip.format("2.12.0, 2.13.0"))
+    assert not lacks_version("google-adk", "2.99", of_pip.format("none"))  # the index was not reached
+    assert not lacks_version("google-adk", "2.9", of_uv)
+    assert not lacks_version("google-adk", "2.99", "Because there is no version of langchain==2.99")
+
+
+def test_what_uv_does_before_it_fails_is_not_repeated() -> None:
+    errors = "Using Python 3.11 at x\nerror: Failed to build `x`\n  cause: no `pyproject.toml`\n"
+    assert install_failure("x 1", errors).endswith("made: error: Failed to build `x`   cause: no `pyproject.toml`")
+
+
+def test_a_withdrawn_version_is_named_with_the_reason() -> None:
+    of_uv = 'warning: `langgraph==1.2.3` is yanked (reason: "unintended merging")\n'
+    of_pip = (
+        "WARNING: The candidate selected for download or install is a yanked version: 'langgraph' candidate "
+        "(version 1.2.3 at x)\nReason for being yanked: unintended merging\n"
+    )
+    assert yanked("langgraph", of_uv) == yanked("langgraph", of_pip) == "unintended merging"
+    assert yanked("langgraph", "warning: `langgraph==1.2.3` is yanked") == ""
+    assert yanked("langchain", of_uv) is None
+
+
+def test_a_command_ends_when_its_thread_is_told_to_stop() -> None:
+    told = threading.Event()
+    threading.Timer(0.2, told.set).start()
+    before = TOLD_TO_STOP.set(told)
+    try:
+        started = time.monotonic()
+        with pytest.raises(MakingStoppedError):
+            ran(["sleep", "60"], "x 1")
+        assert time.monotonic() - started < 10
+        with pytest.raises(MakingStoppedError):
+            ran(["true"], "x 1")
+    finally:
+        TOLD_TO_STOP.reset(before)
+
+
+def test_one_process_at_a_time_makes_an_environment(tmp_path: Path) -> None:
+    entered: list[str] = []
+
+    def enter() -> None:
+        with alone(tmp_path / "a" / "b", lambda: entered.append("waits")):
+            entered.append("second")
+
+    with alone(tmp_path / "a" / "b"):
+        second = threading.Thread(target=enter)
+        second.start()
+        second.join(0.3)
+        entered.append("first")
+    second.join(10)
+    assert entered == ["waits", "first", "second"]
+    with (tmp_path / "a" / "b.lock").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody has it any more
+
+
+def test_a_cache_folder_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    words = r"environments cannot be kept in .*: File exists\. Set XDG_CACHE_HOME"
+    with pytest.raises(UsageError, match=words), alone(tmp_path / "file" / "b"):
+        pass
+
+
+def test_a_changed_checkout_has_another_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    chosen = spec("google-adk==./my adk")
+    with pytest.raises(UsageError, match=r"there is no '\./my adk'\. Name a checkout, a wheel or"):
+        interpreter_of(chosen, offline=True)
+    state_of.cache_clear()
+    (tmp_path / "my adk" / "src").mkdir(parents=True)
+    (tmp_path / "my adk" / "src" / "one.py").write_text("ONE = 1\n")
+    first = environment_of(chosen)
+    (tmp_path / "my adk" / "src" / "one.py").write_text("ONE = 10\n")
+    assert environment_of(chosen) == first  # within a run nothing changes
+    state_of.cache_clear()
+    second = environment_of(chosen)
+    assert second != first
+    for ignored in ("build/one.py", "src/__pycache__/one.pyc", ".git/index", "src/adk.egg-info/PKG-INFO"):
+        (tmp_path / "my adk" / ignored).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "my adk" / ignored).touch()
+    state_of.cache_clear()
+    assert environment_of(chosen) == second

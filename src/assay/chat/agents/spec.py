@@ -64,8 +64,11 @@ def _check_pointer(spec: str) -> str:
 
 def _check_version(version: str) -> str:
     # A version begins with a digit, a path has a slash, and neither begins with a dash, as options of pip do.
-    if not re.fullmatch(r"v?[0-9][A-Za-z0-9._+!-]{0,80}|(?=.*/)[A-Za-z0-9._~/][A-Za-z0-9._~+/-]{0,200}", version):
-        raise refusal(f"'{version:.80}' is neither a version nor a path", hint="Write google-adk==2.12.0")
+    if not re.fullmatch(r"v?[0-9][A-Za-z0-9._+!-]{0,80}|(?=.*/)[\w.~/][^\x00-\x1f]{0,400}", version):
+        raise refusal(
+            f"'{version:.80}' is neither a version nor a path",
+            hint="Write google-adk==2.12.0, or google-adk==./adk-python for a checkout",
+        )
     return version
 
 

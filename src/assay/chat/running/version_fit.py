@@ -81,6 +81,8 @@ def import_failure(name: str, printed: str, errors: str) -> str:
 def install_failure(name: str, errors: str) -> str:
     """Why an environment could not be made, from what the installer wrote: its last errors without what repeats."""
     lines = [line for line in errors.splitlines() if line.strip() and "WARNING" not in line]
+    begins = [at for at, line in enumerate(lines) if line.startswith("error:")]  # uv tells what it does before
+    lines = lines[begins[0] :] if begins else lines
     told = [line for line in lines if "for help visit" not in line] or lines
     words = _VERSIONS.sub(lambda found: f"any {found[1]}", " ".join(told[-3:]))
     return f"the environment of {name} could not be made: {_shown(words)}"
@@ -89,6 +91,24 @@ def install_failure(name: str, errors: str) -> str:
 def is_conflict(errors: str) -> bool:
     """Whether an installer says that packages do not go together."""
     return "conflicting dependencies" in errors or "unsatisfiable" in errors  # of pip, of uv
+
+
+def lacks_version(package: str, version: str, errors: str) -> bool:
+    """Whether an installer says that there is no such version of a package, of which there are others."""
+    pinned = rf"{re.escape(package)}(?:\[[^\]]*\])?=={re.escape(version)}"
+    return bool(re.search(rf"there is no version of {pinned}(?![\w.])", errors)) or bool(
+        re.search(rf"satisfies the requirement {pinned} \(from versions: (?!none\))", errors)
+    )
+
+
+def yanked(package: str, said: str) -> str | None:
+    """Why a package was withdrawn from its index, in the words of its maintainers; None if it was not."""
+    of_uv = re.search(rf"`{re.escape(package)}==[^`]*` is yanked(?: \(reason: \"(.*)\"\))?", said)
+    if of_uv is not None:
+        return _shown(of_uv[1] or "")
+    name = re.escape(package).replace(r"\-", "[-_]")
+    of_pip = re.search(rf"a yanked version: '{name}' (?s:.*?)Reason for being yanked: (.*)", said)
+    return None if of_pip is None else _shown(of_pip[1].removeprefix("<none given>"))
 
 
 def _shown(words: str) -> str:
