@@ -54,7 +54,7 @@ def _clause_from(context: ScoringContext, mention: Mention) -> tuple[int, int]:
 
 
 def _names(context: ScoringContext, preference: str, first: int, last: int) -> bool:
-    """Whether a part of the response names what a preference is about: the cold, the rain, museums."""
+    """Whether a part of the response names what a preference is about: the cold, museums."""
     name = context.domain.preferences[preference].get("aspect")
     aspect = context.domain.aspects[name] if name is not None else {"words": f"adapts.{preference}"}
     if "words" in aspect:

@@ -20,7 +20,7 @@ def _absent(context: ScoringContext) -> Finding | None:
 
 
 def _answers_by_yes_or_no(context: ScoringContext) -> bool:
-    """Whether a yes or no is the advice that was asked for: 'Do I need an umbrella?' 'Yes, it will rain.'"""
+    """Whether a yes or no is the advice that was asked for: 'Should I?' 'Yes.'"""
     question = context.question
     return question.on_advice and question.is_polar and context.reader.polar.answer(context.response.tokens) is not None
 
