@@ -102,6 +102,8 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
             continue
         if habits and _is_habitual(context, mention, habits):
             continue
+        if mention.first in context.states_of_no_product:
+            continue
         where = known.get(mention.first)
         if where is None:
             where = known[mention.first] = locate(mention.first)
