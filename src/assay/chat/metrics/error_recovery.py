@@ -15,7 +15,19 @@ def _nothing_wrong(context: ScoringContext) -> str | None:
 
 def _helps(context: ScoringContext) -> list[Mention]:
     """Where the response offers a way forward; an offer may be a question: 'Shall I try again?'."""
-    return context.said("alternatives") + context.said("fallback") + context.own(context.response.all("offer"))
+    offers = context.own(context.response.all("offer"))
+    return context.said("alternatives") + context.said("fallback") + offers + _suggested(context)
+
+
+def _suggested(context: ScoringContext) -> list[Mention]:
+    """Where the response suggests a way forward as a question: 'Could you try again in 5 minutes?'."""
+    ways = [one for one in context.response.all("way_forward") if not one.denied]
+    return context.own([one for one in ways if context.response.is_question(one.first)])
+
+
+def _fallback(context: ScoringContext) -> Finding | None:
+    named = context.said("fallback") or _suggested(context)
+    return Finding(named[:1]) if named else None
 
 
 def _acknowledges(context: ScoringContext) -> list[Mention]:
@@ -36,7 +48,9 @@ def _alternatives(context: ScoringContext) -> Finding | None:
 
 
 def _clarifies(context: ScoringContext) -> Finding | None:
-    return Finding(context.clarifications[:1]) if context.clarifications else None
+    suggested = {context.response.sentence(one.first) for one in _suggested(context)}
+    asked = [one for one in context.clarifications if context.response.sentence(one.first) not in suggested]
+    return Finding(asked[:1]) if asked else None
 
 
 def _bare_error(context: ScoringContext) -> Finding | None:
@@ -65,7 +79,7 @@ METRIC = Metric(
         Rule("acknowledged", +0.2, "says what is missing", when=_acknowledged),
         Rule("alternatives", +0.3, "offers alternatives to what is missing", when=_alternatives),
         Rule("clarifies", +0.2, "asks for what it needs", when=_clarifies),
-        Rule("fallback", +0.2, "names a fallback", words="fallback"),
+        Rule("fallback", +0.2, "names a fallback", when=_fallback),
         Rule("bare_error", -0.2, "reports an error and offers no way forward", when=_bare_error),
         Rule("silence", -0.2, "does not say that data is missing", when=_silence),
     ),

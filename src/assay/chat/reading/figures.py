@@ -52,7 +52,10 @@ class FigureReader:
         self.space_groups = bool(language.get("space_groups", False))
         self.vigesimal = bool(language.get("vigesimal", False))
         self.one_joins = frozenset(language.get("one_joins", ()))
-        self.times: dict[str, float] = language.get("multipliers", {})
+        self.collectives: dict[str, float] = language.get("collectives", {})
+        self.times: dict[str, float] = {**language.get("multipliers", {}), **self.collectives}
+        self.half = frozenset(language.get("half_words", ()))
+        self.of = frozenset(language.get("of_words", ()))
         self.decades: dict[str, int] = language.get("decades", {})
         self.decade_marks = frozenset(language.get("decade_marks", ()))
         self.parts_of_decade: dict[str, list[int]] = language.get("parts_of_decade", {})

@@ -238,6 +238,10 @@ class Lexicon:
     """By kind, words before a number without a unit that is a figure of it if a state follows: it's 8 and raining."""
     counted: dict[str, Counted] = field(default_factory=dict)
     """By kind, words around a number that counts what is named after it."""
+    not_stocked: frozenset[str] = frozenset()
+    """Nouns for what is no product, whatever is said of it, and their stems: the service, the price."""
+    before_state: frozenset[str] = frozenset()
+    """What may stand between such a noun and a state: temporarily."""
     pieces: dict[str, tuple[EntryWords, ...]] = field(default_factory=dict)
     """What each word of an entry, as it is written there, stands for: many entries have the same words and groups."""
 
@@ -392,6 +396,10 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
             lexicon.bare[kind] = frozenset(before)
         for kind, words in source.get("counted", {}).items():
             lexicon.counted[kind] = Counted(**{name: frozenset(forms) for name, forms in words.items()})
+        if "not_stocked" in source:
+            nouns = source["not_stocked"]
+            lexicon.not_stocked = frozenset([*nouns["words"], *map(lexicon.stemmer.stem, nouns["words"])])
+            lexicon.before_state = frozenset(nouns.get("between", ()))
         for kind, words in lexicon.by_kind(source, "foreign"):
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]

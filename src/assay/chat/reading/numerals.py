@@ -18,6 +18,8 @@ MINUS = frozenset("-−–‑")
 """Those of them that are also signs."""
 # What follows "et" in a number: vingt et un, soixante et onze.
 _ONES = (1.0, 11.0)
+# Between "half" and the number that it halves is at most an article: half a dozen.
+_HALF = 2
 _GROUP = re.compile(r"\d{3}(?:,\d+)?")
 
 
@@ -28,6 +30,12 @@ class Numerals(Protocol):
     """Words that are a minus sign."""
     times: dict[str, float]
     """Multipliers after a number."""
+    collectives: dict[str, float]
+    """Those of them that are numbers by themselves: a dozen."""
+    half: frozenset[str]
+    """Words before such a number that halve it: half a dozen."""
+    of: frozenset[str]
+    """Words between such a number and what it counts: une douzaine de pièces."""
     decimal_comma: bool
     space_groups: bool
     vigesimal: bool
@@ -72,6 +80,10 @@ class NumeralReader:
             value, decimals = parsed
         elif token.value is not None:
             value, decimals, last = self.number_words(at)
+            if token.text in self.numerals.collectives:
+                last = self.after_collective(last)
+                if not self.numerals.half.isdisjoint([one.text for one in tokens[max(0, at - _HALF) : at]]):
+                    value /= 2
         else:
             return None
         if last + 1 < len(tokens) and tokens[last + 1].text in self.numerals.times:
@@ -99,9 +111,16 @@ class NumeralReader:
         """The number with the multiplier that follows it, unless that is a letter by itself: 1.2k, 3 million."""
         text = self.tokens[last + 1].text
         times = self.numerals.times[text]
+        if text in self.numerals.collectives:
+            return value * times, decimals, self.after_collective(last + 1)
         if len(text) == 1 and self.reading.starts[last + 1] != self.reading.ends[last]:
             return value, decimals, last
         return value * times, decimals - round(math.log10(times)), last + 1
+
+    def after_collective(self, last: int) -> int:
+        """The last token of a collective number, with the word that links it with what it counts: une douzaine de."""
+        following = self.tokens[last + 1].text if last + 1 < len(self.tokens) else ""
+        return last + (following in self.numerals.of)
 
     def is_sign(self, at: int) -> bool:
         """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before it."""

@@ -183,6 +183,7 @@ class Reader:
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
         self.joins_nouns = bool(lexicon.language.get("joins_nouns", False))
+        self.noun_first = bool(lexicon.language.get("noun_first", False))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
         pronouns, things = lexicon.language.get("pronouns", {}), lexicon.language.get("things", {})
         self.plural_pronouns = frozenset(pronouns.get("plural", ()))

@@ -170,7 +170,10 @@ class _Known(dict[str, Token]):
         self._use_places = use_places
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
-        self._number_words: Mapping[str, float] = lexicon.language["numbers"]
+        self._number_words: Mapping[str, float] = {
+            **lexicon.language["numbers"],
+            **lexicon.language.get("collectives", {}),
+        }
         self._number_powers: Mapping[str, float] = lexicon.language.get("number_powers", {})
         self._number_joint = str(lexicon.language.get("number_joint", ""))
         self._after_number = lexicon.starting_with(ANY_NUMBER, exact=True)

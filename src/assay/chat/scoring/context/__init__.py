@@ -27,6 +27,7 @@ from assay.chat.scoring.context.claims import (
     state_claims,
     yes_or_no,
 )
+from assay.chat.scoring.context.clause_subjects import is_of_no_product
 from assay.chat.scoring.context.counts import counts_of_product
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
 from assay.chat.scoring.context.places import Subjects, names_in_lists
@@ -243,6 +244,14 @@ class ScoringContext:
         return state_claims(self)
 
     @once
+    def states_of_no_product(self) -> frozenset[int]:
+        """Where states begin that are said of what no shop stocks: 'the stock service is unavailable'."""
+        if not self.reader.lexicon.not_stocked:
+            return frozenset()
+        states = {one.first for one in self.response.all("states")}
+        return frozenset(at for at in states if is_of_no_product(self, at))
+
+    @once
     def yes_or_no(self) -> YesOrNo | None:
         """The yes or no by which the response answers the query."""
         return yes_or_no(self)
@@ -308,10 +317,13 @@ class ScoringContext:
             return said
         over = [mention.first for mention in self.said("recovered")]
         states = {claim.said.first for claim in self.state_claims}  # "unavailable" tells of a product
+        # "It's in stock; express delivery is unavailable" tells of the product too.
+        others = self.states_of_no_product if states or self.figure_claims else ()
         lasting = [
             error
             for error in said
             if error.first not in states
+            and not any(error.first <= at <= error.last for at in others)
             and not any(0 < at - error.last <= _RECOVERY_REACH for at in over)
             and not self._is_made_good(error)
         ]

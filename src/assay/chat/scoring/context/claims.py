@@ -102,6 +102,8 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
             continue
         if habits and _is_habitual(context, mention, habits):
             continue
+        if mention.first in context.states_of_no_product:
+            continue
         where = known.get(mention.first)
         if where is None:
             where = known[mention.first] = locate(mention.first)
@@ -244,7 +246,8 @@ def _states_of_figures(context: ScoringContext) -> list[StateClaim]:
     found = []
     for claim in context.figure_claims:
         states, figure = context.kind(claim.what).states, claim.said
-        state = states.get("some" if figure.low > 0 else "none") if figure.low > 0 or figure.high == 0 else None
+        is_some = figure.low > 0 or (figure.low == float("-inf") and figure.high > 0)  # "no more than 12 left"
+        state = states.get("some" if is_some else "none") if is_some or figure.high == 0 else None
         if state is not None:
             said = Mention(figure.start, figure.end, figure.first, figure.last, (f"states.{state}", "states"))
             found.append(StateClaim(state, True, claim.subjects, claim.is_about_truth, claim.day, claim.part, said))

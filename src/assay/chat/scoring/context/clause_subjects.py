@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _REACH = 8
 # "The Aero blender has been marked down from $99.99 to $79.99".
 _LONG_REACH = 16
+# Of a compound, the noun has at least this many letters: the "daten" of Bestandsdaten.
+_SHORTEST_NOUN = 4
 # After a figure, what it is of: "€6 for the bulb".
 _AFTER = 4
 
@@ -58,6 +60,55 @@ def may_be_of_product(context: ScoringContext, index: int) -> bool:
     if _names_product(context, clause) or context.reader.has_anaphor(clause, context.reader.pronouns):
         return True
     return not any(_is_thing(context, token) for token in clause)
+
+
+def is_of_no_product(context: ScoringContext, index: int) -> bool:
+    """Whether a state at token `index` is that of no product: 'the stock service is unavailable'.
+
+    The noun of the clause's subject is its last word before a preposition, 'stock data for the lamp'; in French it may
+    be any, 'le service client'. It may follow the verb: 'derzeit ist der Dienst nicht verfügbar'.
+    """
+    reader, tokens = context.reader, context.response.tokens
+    failed = any(one.first == index for one in context.response.all("error"))
+    if index and tokens[index - 1].text == ":" and not failed:
+        return False  # "Stock information: in stock", not "Stock service: unavailable"
+    words = range(index - len(_clause_before(context, index, _LONG_REACH)), index)
+    verb = next((n for n, at in enumerate(words) if tokens[at].denies or tokens[at].text in reader.copulas), len(words))
+    before, after = words[:verb], words[verb + 1 :]
+    if any(tokens[at].text in reader.pronouns for at in after):
+        return False  # "laut unserem System ist sie nicht verfügbar"
+    head = _head(context, after, may_open=False) or _head(context, before, may_open=True)
+    nouns = [tokens[at] for at in (head if reader.noun_first else head[-1:])]
+    is_named = any(context.subjects.is_true_word(noun.folded) for noun in nouns)
+    return not is_named and any(_is_not_stocked(context, noun) for noun in nouns)
+
+
+def _is_not_stocked(context: ScoringContext, noun: Token) -> bool:
+    """Whether a noun is for what no shop stocks, and is not what the user asks for: 'Is the sound system in stock?'"""
+    listed, stem = context.reader.lexicon.not_stocked, context.reader.lexicon.stemmer.stem(noun.text)
+    if stem not in listed and not (
+        context.reader.joins_nouns and noun.text.endswith(tuple(word for word in listed if len(word) >= _SHORTEST_NOUN))
+    ):
+        return False
+    return bool(noun.phrases) or all(token.text != noun.text for token in context.query.tokens)
+
+
+def _head(context: ScoringContext, words: Sequence[int], *, may_open: bool) -> list[int]:
+    """The words of a subject up to the first preposition, which may open it if `may_open` is set; no small words."""
+    reader, tokens = context.reader, context.response.tokens
+    denying = {at for one in context.response.all("negation") for at in range(one.first, one.last + 1)}
+    idle = reader.small_words | reader.lexicon.before_state
+    head: list[int] = []
+    for at in words:
+        text = tokens[at].text
+        if text in reader.pronouns:
+            head = []  # "the system says it is unavailable"
+        elif text in reader.prepositions or text in reader.placing or text in reader.purposes:
+            if head or not may_open:
+                break
+        elif tokens[at].kind == "word" and text not in idle and at not in denying:
+            head.append(at)
+    return head
 
 
 def about(context: ScoringContext, first: int, last: int) -> About:

@@ -47,10 +47,11 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts of the role that is asked for, if this is the only figure without one: 'Can I return it?' '14 days.'
 
     If several roles are asked for, it is the one that no other figure has. The first of several figures counts if the
-    others are on terms: '30 days, and 14 days if it was opened'.
+    others are on terms: '30 days, and 14 days if it was opened'. One that is denied counts if no other is given: 'Not 3
+    days.'
     """
     several, told = _unroled(context, claim.what)
-    if len(several) == _MOST_TERMS or claim is not _exact(context, several):
+    if len(several) == _MOST_TERMS or (claim is not _exact(context, several) if several else claim.affirmed):
         return []
     facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
     asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
@@ -72,7 +73,7 @@ def _unroled(context: ScoringContext, what: str) -> tuple[list[FigureClaim], set
 
 
 def _exact(context: ScoringContext, claims: Sequence[FigureClaim]) -> FigureClaim | None:
-    """The first of several figures, in its smallest unit if it is repeated ('a month, i.e. 30 days').
+    """The first of one or more figures, in its smallest unit if it is repeated ('a month, i.e. 30 days').
 
     None if others differ, and are neither on terms nor of something else: '36 months. Registration takes 2 minutes.'
     """
