@@ -181,6 +181,7 @@ class Reader:
         self.and_words = frozenset(lexicon.language["and_words"])
         self.copulas = frozenset(lexicon.language["copulas"])
         self.nots = frozenset(lexicon.language["negation"].get("contrast", ()))
+        self.when_words = frozenset(lexicon.language.get("when_words", ()))
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
         joining = self.articles | self.and_words | frozenset(lexicon.language["linking_or"])

@@ -16,6 +16,7 @@ from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.compared_days import is_compared_with
 from assay.chat.scoring.context.respective import paired, respective
 from assay.chat.scoring.context.sections import Sections, sections_by
+from assay.chat.scoring.context.set_aside import without_rejected
 from assay.chat.scoring.once import once
 
 # A day that the truth has no data for; a bare month ("the average for May") counts as one too.
@@ -157,7 +158,10 @@ class ResponseDays:
         self._default = default
         self._known: dict[str, str] = {}
         self._has_table = "|" in response.text
-        self._mentions = [one for one in calendar.mentions(response) if not is_compared_with(one, response, reader)]
+        mentions = [one for one in calendar.mentions(response) if not is_compared_with(one, response, reader)]
+        if len(mentions) > 1 and "negation" in response.lists:
+            mentions = without_rejected(mentions, response, reader)
+        self._mentions = mentions
         self._firsts = [mention.first for mention in self._mentions]
         self._may_be_paired = len(self._mentions) > 1 and len(response.quantities) > 1
 
