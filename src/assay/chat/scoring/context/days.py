@@ -285,6 +285,8 @@ class ResponseDays:
             before = None
         if at == len(firsts) or firsts[at] > last:
             return before
+        if "easing" in self._response.lists and self._is_of_easing(index, mentions[at].first):
+            return before
         if self._describes(index, firsts[at]):
             return mentions[at]
         start, stop = self._clause(index, first, last)
@@ -297,6 +299,15 @@ class ResponseDays:
         # What follows is in the clause: it is nearer than what is before the clause.
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
         return mentions[at] if is_nearer else before
+
+    def _is_of_easing(self, index: int, time: int) -> bool:
+        """Whether a time is when what token `index` names ends: in 'rain easing off soon', it rains until then."""
+        tokens, easing = self._response.tokens, self._response.all("easing")
+        at = bisect_right(easing, index, key=FIRST)
+        if at == len(easing) or easing[at].first > time:
+            return False
+        between = {token.text for token in tokens[index + 1 : easing[at].first]}
+        return between <= self._reader.copulas | self._reader.adverbs
 
     def _describes(self, index: int, day: int) -> bool:
         """Whether token `index` describes the day at token `day` after it: 'snow on Friday and a clear Saturday'."""
