@@ -78,6 +78,11 @@ class Clauses:
         self._over = frozenset(negation.get("over", ()))
         small = self._function_words | self._adverbs | self._clause_words | frozenset(language["place_prepositions"])
         self._after_over = small - frozenset(language.get("articles", ()))
+        # "No sign of the rain easing": what a negation denies is that it ends.
+        definite = language.get("things", {}).get("definite", ())
+        self._definite = frozenset((*definite, *negation.get("genitives", ())))
+        self._to = frozenset(negation.get("easing_links", ()))
+        self._end_nouns = frozenset(negation.get("end_nouns", ()))
         self._likings = LikingReader(language, self._clause_ends)
         self._stops_after = {word: frozenset(stops) for word, stops in negation.get("stops", {}).items()}
         self._seconds_after = {word: frozenset(seconds) for word, seconds in negation.get("seconds", {}).items()}
@@ -91,6 +96,11 @@ class Clauses:
 
     def mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
         """Set `denied`, `asserted` and `refuted` of each mention and quantity."""
+        self._mark(reading, mentions)
+        if "easing" in reading.lists:
+            self._withhold_verbs(reading)
+
+    def _mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
         present = _DOUBTING & reading.lists.keys()
         liked = self._likings.tokens(reading) if present & LIKINGS else set()
         past = self._past_tokens(reading)
@@ -326,9 +336,11 @@ class Clauses:
 
         `zeros` are figures that say there is none, `ended` the first tokens of phrases such as 'has cleared'.
         """
+        tokens = reading.tokens
+        if first and tokens[first - 1].text in self._definite and self._goes_on(reading, first, last, negations):
+            return False
         if self._in_reach(reading, first, negations, self._denial_stops):
             return True
-        tokens = reading.tokens
         at = last + 1
         if at + 1 < len(tokens) and tokens[at].text == "-" and tokens[at + 1].text in self._free:
             return True  # rain-free
@@ -357,6 +369,32 @@ class Clauses:
         if any(token.text in STOPS or token.text in (",", ";") for token in between):
             return False
         return not any(token.text == "|" for token in between) or not any(token.kind == "word" for token in between)
+
+    def _goes_on(self, reading: Reading, first: int, last: int, negations: Sequence[int]) -> bool:
+        """Whether it is denied that something ends: 'no sign of the rain easing', 'ein Ende des Regens ist nicht …'."""
+        tokens, at = reading.tokens, last + 1
+        noun = first - 2 - (first > 1 and tokens[first - 2].text in self._of)
+        if noun >= 0 and tokens[noun].text in self._end_nouns:
+            after = bisect_right(negations, last)
+            is_after = after < len(negations) and negations[after] <= last + 3
+            return is_after or self._in_reach(reading, noun, negations, self._denial_stops)
+        if "easing" not in reading.lists:
+            return False
+        while at < len(tokens) and (tokens[at].text in self._to or tokens[at].text in self._copulas_and_adverbs):
+            at += 1
+        easing = reading.all("easing")
+        return any(one.first == at for one in easing) and self._in_reach(reading, first, negations, self._denial_stops)
+
+    def _withhold_verbs(self, reading: Reading) -> None:
+        """Take back a state that is the verb of another: 'the rain should clear' does not say that it is clear."""
+        tokens, easing = reading.tokens, {one.first for one in reading.all("easing")}
+        ends = {state.last for state in reading.all("states") if state.asserted}
+        for state in reading.all("states"):
+            at = state.first - 1
+            while at > 0 and tokens[at].text in self._adverbs:
+                at -= 1
+            if state.first in easing and at > 0 and tokens[at].text in self._auxiliaries and at - 1 in ends:
+                state.asserted = False
 
     def _is_nowhere(self, reading: Reading, first: int, last: int) -> bool:
         """Whether a sentence finds nothing of what its start names: 'Von Sonne keine Spur', 'of the sun, no trace'."""

@@ -20,9 +20,13 @@ _DOTTED = re.compile(r"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])(?:\.(\d{4}))?")
 # Abbreviated weekdays have at most this many characters, with a mark; two different ones make a list of days.
 _LONGEST_SHORT = 6
 _LEAST_SHORT = 2
+# Those that are days only where a line begins with them.
+_OF_LINE = "short.line."
 # Marks between cells, clauses and ranges; a row or an item of a list may begin with some of them.
 _PARTING = frozenset(",;:|/–—-")
 _ROW_MARKS = frozenset("|-–—")
+# What parts the date at the start of a line from what is said of it.
+_AFTER_HEAD = frozenset(":–—|")
 # No forecast looks further ahead, in days.
 _FARTHEST = 366
 
@@ -124,18 +128,38 @@ class DateReader:
             return _moment(reading, at, named, month=self._months[tokens[named].text], day=value, year=year)
         if before in self._articles and (ordinal > at + 1 or after in self._ordinal_marks):
             return _moment(reading, at, ordinal - 1, day=value)
+        if (
+            ordinal > at + 1
+            and ordinal < len(tokens)
+            and tokens[ordinal].text in _AFTER_HEAD
+            and _begins_line(reading, at)
+        ):
+            return _moment(reading, at, ordinal - 1, day=value)  # "6th: cloudy"
         return None
 
     def _slashed(self, reading: Reading, at: int, first: int) -> Moment | None:
         """20/11/2026 or 11/20/2026; None if either number could be the month."""
         second, year = _number(reading, at + 2, 1, 31), _number(reading, at + 4, 1000, 9999)
-        if second is None or year is None or reading.tokens[at + 3].text != "/" or not 1 <= first <= 31:
+        if second is None or not 1 <= first <= 31:
             return None
+        if year is None or reading.tokens[at + 3].text != "/":
+            return self._heading(reading, at, first, second)
         if first > 12 or self._day_first or first == second:
             first, second = second, first
         elif second <= 12:
             return None
         return _moment(reading, at, at + 4, year=year, month=first, day=second) if first <= 12 else None
+
+    def _heading(self, reading: Reading, at: int, day: int, month: int) -> Moment | None:
+        """A date without a year that heads its line: '16/07: sunny', and not '24/18, rain'."""
+        tokens, after = reading.tokens, at + 3
+        if after >= len(tokens) or tokens[after].text not in _AFTER_HEAD or not _begins_line(reading, at):
+            return None
+        if not self._day_first and month > 12 >= day:
+            day, month = month, day
+        elif month > 12 or not (self._day_first or day > 12):
+            return None
+        return _moment(reading, at, at + 2, month=month, day=day)
 
     def _time(self, reading: Reading, at: int, hour: int, after: str) -> Moment | None:
         if after == ":":
@@ -187,7 +211,12 @@ def read_short_weekdays(reading: Reading, and_words: frozenset[str]) -> list[Men
 
     They are days where a line, a row or a clause begins with them, and another abbreviated weekday is in the text.
     """
-    short = [mention for mention in reading.all("short") if _begins(reading, mention.first, and_words)]
+    short = [
+        mention
+        for mention in reading.all("short")
+        if (_begins_line(reading, mention.first) if mention.keys[0].startswith(_OF_LINE) else True)
+        and _begins(reading, mention.first, and_words)
+    ]
     if not short:
         return []
     others = {one.keys[0].rpartition(".")[2] for one in short}
@@ -216,6 +245,14 @@ def _begins(reading: Reading, at: int, and_words: frozenset[str]) -> bool:
     elif before >= 0 and (tokens[before].text in and_words or tokens[before].text in ",;"):
         return True
     return before < 0 or tokens[before].kind == "newline"
+
+
+def _begins_line(reading: Reading, at: int) -> bool:
+    """Whether there is nothing but marks before token `at` in its line."""
+    before = at - 1
+    while before >= 0 and reading.tokens[before].kind == "mark":
+        before -= 1
+    return before < 0 or reading.tokens[before].kind == "newline"
 
 
 def _count(reading: Reading, at: int) -> int | None:

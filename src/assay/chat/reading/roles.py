@@ -273,6 +273,8 @@ class _Roles:
             return roles[at]  # "min. 6 °C"
         if any(token.text in _STOPS or token.text == "," for token in between):
             return None
+        if between and between[0].text == ":" and roles[at].keys[0].endswith(_BOUNDS):
+            return None  # "yes, well below: −7 °C"
         if quantity.kind in self.grammar.of_topics and any(token.text in _PARTS for token in between):
             return None  # "ships free – 3-year warranty"
         if len(between) > 1 and roles[at].keys[0].endswith(_CLOSE):

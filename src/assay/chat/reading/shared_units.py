@@ -102,6 +102,8 @@ class SharedUnitReader(UnitReader):
         at = number.last + 1
         if at < len(tokens) and tokens[at].text in grammar.bare_signs:
             return next(iter(grammar.bare), None)
+        at += at + 1 < len(tokens) and tokens[at].text == "-"
+        at += at < len(tokens) and tokens[at].text in self.units.roughly  # "it's 8-ish and raining"
         before = [token.text for token in tokens[max(0, number.first - 2) : number.first]]
         said = {" ".join(before), *before[-1:]}
         kind = next((kind for kind, words in grammar.bare.items() if not said.isdisjoint(words)), None)

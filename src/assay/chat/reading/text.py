@@ -170,7 +170,8 @@ class Reader:
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
         self.polar = PolarWords(lexicon.language)
         self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
-        self.leading = frozenset(lexicon.language["range_words"]) | frozenset(lexicon.language.get("from_words", ()))
+        self._from_words = frozenset(lexicon.language.get("from_words", ()))
+        self.leading = frozenset(lexicon.language["range_words"]) | self._from_words
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
         self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.there_words = frozenset(lexicon.language.get("there_words", ()))
@@ -180,8 +181,15 @@ class Reader:
         self.and_words = frozenset(lexicon.language["and_words"])
         self.copulas = frozenset(lexicon.language["copulas"])
         self.nots = frozenset(lexicon.language["negation"].get("contrast", ()))
+        self.when_words = frozenset(lexicon.language.get("when_words", ()))
         self.contrasting = frozenset(lexicon.language["clause_words"])
         self.articles = frozenset(lexicon.language.get("articles", ()))
+        joining = self.articles | self.and_words | frozenset(lexicon.language["linking_or"])
+        self.beside_place = (self.prepositions | joining) - self._from_words
+        """Words beside the name of a place that add nothing: not the 'from' of 'from Oslo'."""
+        self.beside_places = self.beside_place - self.leading
+        """The same beside several: not the 'to' of 'Oslo to Bergen'."""
+        self.reads_places = use_places
         self.joins_nouns = bool(lexicon.language.get("joins_nouns", False))
         self.noun_first = bool(lexicon.language.get("noun_first", False))
         self.anaphors = frozenset(lexicon.language.get("anaphors", ()))
@@ -203,7 +211,6 @@ class Reader:
         self._expletives = frozenset(lexicon.language.get("expletives", ()))
         small = ("copulas", "adverbs", "clause_words", "answer_openers", "after_roles", "perhaps_words")
         self.small_words = self.function_words.union(*(lexicon.language.get(name, ()) for name in small))
-        self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
         self._dates = DateReader(lexicon.language)

@@ -102,7 +102,9 @@ class Tokeniser:
     def __init__(self, lexicon: Lexicon, *, use_places: bool) -> None:
         self._lexicon = lexicon
         self._known = _Known(lexicon, use_places=use_places)
-        self._shortened = frozenset(lexicon.language.get("shortened", ()))
+        language = lexicon.language
+        self._shortened = frozenset((*language.get("shortened", ()), *language.get("months_short", ())))
+        self._short_days = frozenset(language.get("shortened_days", ()))
 
     def cut(self, text: str) -> Tokens:
         """The tokens of `text`, without formatting marks and soft line breaks; a hyphen between spaces is a dash."""
@@ -125,7 +127,7 @@ class Tokeniser:
         for at in having(traits, MARKED):
             token = tokens[at]
             kind = token.kind
-            if kind == "format" or (kind == "newline" and _is_soft_wrap(text, ends[at])):
+            if kind == "format" or (kind == "newline" and self._is_soft_wrap(text, ends[at])):
                 left_out.append(at)
             elif token.is_number:
                 numbers.append(at - len(left_out))
@@ -143,11 +145,25 @@ class Tokeniser:
             traits = bytes(compress(traits, kept))
         return Tokens(tokens, starts, ends, stops, numbers, traits)
 
+    def _is_soft_wrap(self, text: str, end: int) -> bool:
+        """Whether a line break only wraps a sentence: the next line starts with a lower-case letter, not 'mer :'."""
+        line = text[end : end + 8].lstrip(" \t")
+        return line[:1].islower() and (":" not in line or line.partition(":")[0].rstrip(" .") not in self._short_days)
+
     def _shortens(self, text: str, tokens: Sequence[Token], ends: Sequence[int], at: int) -> bool:
-        """Whether the full stop at token `at` shortens the word before a number: 'min. 6 °C'."""
-        if not at or tokens[at - 1].text not in self._shortened:
-            return False
-        return text[ends[at] : ends[at] + 3].lstrip(" -−–")[:1].isdigit()
+        """Whether the full stop at token `at` shortens the word before a number: 'min. 6 °C', 'Tue. 6: …'.
+
+        A day is shortened only at the start of its line: 'Plenty of sun. 20 °C'.
+        """
+        word = tokens[at - 1].text if at else ""
+        if word not in self._shortened:
+            if word not in self._short_days:
+                return False
+            before = text[text.rfind("\n", 0, ends[at]) + 1 : ends[at] - len(word) - 1]
+            if any(map(str.isalnum, before)):
+                return False
+        after = text[ends[at] : ends[at] + 3].lstrip(" -−–")[:1]
+        return after.isdigit() or after == ":"  # "mer. 15 avr. : nuageux"
 
     def _without_elisions(self, pieces: Iterable[str]) -> Iterator[str]:
         """The pieces of a text; one that begins with an elided word is two: l'averse."""
@@ -326,8 +342,3 @@ def _ends_sentence(text: str, end: int) -> bool:
     if not text[end].isspace() and text[end] not in "\"'”’)]*_<":
         return False
     return end + 1 >= len(text) or not text[end + 1].islower()
-
-
-def _is_soft_wrap(text: str, end: int) -> bool:
-    """Whether a line break only wraps a sentence: the next line starts with a lower-case letter."""
-    return text[end : end + 8].lstrip(" \t")[:1].islower()

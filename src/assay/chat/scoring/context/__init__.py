@@ -164,8 +164,9 @@ class ScoringContext:
     @once
     def was_topical(self) -> bool:
         """Whether an earlier message of the user was about the domain's subject."""
+        reader = self.question.query_reader
         return any(
-            user.all("topic") or user.all("asks_topic.advice") or asks_of_place(user, self.subjects)
+            user.all("topic") or user.all("asks_topic.advice") or asks_of_place(user, self.subjects, reader)
             for user in self._earlier_users
         )
 

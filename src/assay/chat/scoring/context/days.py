@@ -16,6 +16,7 @@ from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.compared_days import is_compared_with
 from assay.chat.scoring.context.respective import paired, respective
 from assay.chat.scoring.context.sections import Sections, sections_by
+from assay.chat.scoring.context.set_aside import without_rejected
 from assay.chat.scoring.once import once
 
 # A day that the truth has no data for; a bare month ("the average for May") counts as one too.
@@ -157,7 +158,10 @@ class ResponseDays:
         self._default = default
         self._known: dict[str, str] = {}
         self._has_table = "|" in response.text
-        self._mentions = [one for one in calendar.mentions(response) if not is_compared_with(one, response, reader)]
+        mentions = [one for one in calendar.mentions(response) if not is_compared_with(one, response, reader)]
+        if len(mentions) > 1 and "negation" in response.lists:
+            mentions = without_rejected(mentions, response, reader)
+        self._mentions = mentions
         self._firsts = [mention.first for mention in self._mentions]
         self._may_be_paired = len(self._mentions) > 1 and len(response.quantities) > 1
 
@@ -289,6 +293,8 @@ class ResponseDays:
             before = None
         if at == len(firsts) or firsts[at] > last:
             return before
+        if "easing" in self._response.lists and self._is_of_easing(index, mentions[at].first):
+            return before
         if self._describes(index, firsts[at]):
             return mentions[at]
         start, stop = self._clause(index, first, last)
@@ -301,6 +307,15 @@ class ResponseDays:
         # What follows is in the clause: it is nearer than what is before the clause.
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
         return mentions[at] if is_nearer else before
+
+    def _is_of_easing(self, index: int, time: int) -> bool:
+        """Whether a time is when what token `index` names ends: in 'rain easing off soon', it rains until then."""
+        tokens, easing = self._response.tokens, self._response.all("easing")
+        at = bisect_right(easing, index, key=FIRST)
+        if at == len(easing) or easing[at].first > time:
+            return False
+        between = {token.text for token in tokens[index + 1 : easing[at].first]}
+        return between <= self._reader.copulas | self._reader.adverbs
 
     def _describes(self, index: int, day: int) -> bool:
         """Whether token `index` describes the day at token `day` after it: 'snow on Friday and a clear Saturday'."""

@@ -19,6 +19,7 @@ from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.reading.traits import NOTABLE
 from assay.chat.scoring.context.products import ProductNames
 from assay.chat.scoring.context.respective import respective
+from assay.chat.scoring.context.set_aside import without_rejected
 from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
@@ -278,6 +279,8 @@ class Subjects:
 
     def _find_names(self, reading: Reading) -> _Named:
         places = self._find(reading)
+        if len(places) > 1 and "negation" in reading.lists and self._domain.uses_places:
+            places = without_rejected(places, reading, self._reader)
         names = [place.name for place in places]
         assigned = _assigned(reading, places) if len(places) > 1 else {}
         is_true = self.is_true_name(names)

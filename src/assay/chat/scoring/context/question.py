@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from assay.chat.domains import Domain, Outline
+from assay.chat.reading.dates import Moment
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
@@ -65,8 +66,8 @@ class Question:
 
     @once
     def is_of_place(self) -> bool:
-        """Whether it asks what a place is like at present: 'What's it like in Bergen?'."""
-        return asks_of_place(self.query, self.subjects)
+        """Whether it asks what a place is like: 'What's it like in Bergen?', 'Bergen tomorrow?'."""
+        return asks_of_place(self.query, self.subjects, self.query_reader)
 
     def mentions(self, key: str) -> list[Mention]:
         """Mentions of a list, without sentences that only state a dislike: 'I can't stand the rain.'"""
@@ -252,12 +253,36 @@ class Question:
         return bool(whole) and all(day in PRESENT for day in self.days)
 
 
-def asks_of_place(user: Reading, subjects: Subjects) -> bool:
-    """Whether a message of the user asks what a place is like at present."""
+def asks_of_place(user: Reading, subjects: Subjects, reader: Reader) -> bool:
+    """Whether a message of the user asks what a place is like, without a word about the domain's subject."""
     if user.all("asks_topic.of_place"):
         return bool(subjects.names_in(user))
     openers = {mention.last + 1 for mention in user.all("asks_topic.of_next")}
-    return bool(openers) and any(_ends_question(user, one) for one in subjects.mentions(user) if one.first in openers)
+    if openers and any(_ends_question(user, one) for one in subjects.mentions(user) if one.first in openers):
+        return True
+    if not reader.reads_places or not subjects.names_in(user):
+        return False
+    has_day = bool(user.all("times") or user.moments)
+    if has_day and (user.all("asks_topic.of_place_and_day") or _is_only_of_place_and_day(user, subjects, reader)):
+        return True
+    suits = [*user.all("asks_topic.suits_time"), *(user.all("asks_topic.suits_day") if has_day else ())]
+    asking = {user.sentence(mention.first) for mention in suits}
+    return any(user.sentence(mention.first) in asking for mention in user.all("asks_topic.outdoors"))
+
+
+def _is_only_of_place_and_day(user: Reading, subjects: Subjects, reader: Reader) -> bool:
+    """Whether a message names nothing but places and days: 'Bergen tomorrow?', 'Give me the next three days in Oslo'.
+
+    'What about the museum in Oslo tomorrow?' names something more.
+    """
+    listed = (*user.all("times"), *user.all("asks_topic.with_day"), *user.all("courtesy"))
+    named: list[Mention | Place | Moment] = [*listed, *subjects.mentions(user), *user.moments]
+    known = {at for one in named for at in range(one.first, one.last + 1)}
+    beside = reader.beside_places if len(subjects.names_in(user)) > 1 else reader.beside_place
+    return all(
+        at in known or token.kind not in ("word", "number") or token.text in beside
+        for at, token in enumerate(user.tokens)
+    )
 
 
 def _ends_question(user: Reading, place: Place) -> bool:

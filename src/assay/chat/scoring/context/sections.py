@@ -56,5 +56,5 @@ def _is_heading(line: str) -> bool:
 
 def _starts_line(text: str, start: int, mention: Mention, stop: int) -> bool:
     """Whether a line starts with a day, followed by what is said about it: '- **Tuesday:** …'."""
-    after = text[mention.end : stop].lstrip("*_ )")
+    after = text[mention.end : stop].lstrip("*_ ).")
     return not any(char.isalnum() for char in text[start : mention.start]) and after[:1] in (":", "–", "—", "-", "|")
