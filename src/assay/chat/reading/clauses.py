@@ -77,6 +77,10 @@ class Clauses:
         self._unless = frozenset(language["hypothesis"].get("unless", ()))
         self._over = frozenset(negation.get("over", ()))
         small = self._function_words | self._adverbs | self._clause_words | frozenset(language["place_prepositions"])
+        # "The sun isn't going to come out", « le soleil ne se montre pas »: what may stand before the verb.
+        self._verbs_of_being = frozenset(negation.get("verbs_of_being", ()))
+        before_verb = self._copulas_and_adverbs | frozenset(negation.get("before_verb", ()))
+        self._before_verb = before_verb - self._verbs_of_being
         self._after_over = small - frozenset(language.get("articles", ()))
         # "No sign of the rain easing": what a negation denies is that it ends.
         definite = language.get("things", {}).get("definite", ())
@@ -355,6 +359,8 @@ class Clauses:
             if at in ended:
                 return True
         is_subject = tokens[last].text not in self._function_words
+        if is_subject and self._is_not_there(tokens, last, negations):
+            return True
         negated = at in negations[bisect_left(negations, at) : bisect_right(negations, at)]
         if negated and self._denies_what_precedes(tokens, at, is_subject=is_subject):
             return True
@@ -369,6 +375,22 @@ class Clauses:
         if any(token.text in STOPS or token.text in (",", ";") for token in between):
             return False
         return not any(token.text == "|" for token in between) or not any(token.kind == "word" for token in between)
+
+    def _is_not_there(self, tokens: Sequence[Token], last: int, negations: Sequence[int]) -> bool:
+        """Whether what ends at token `last` is followed by a denied verb that says that something is there.
+
+        'The sun isn't going to come out', « le soleil ne brille pas », but not 'the rain isn't going to stop'.
+        """
+        is_denied = False
+        for at in range(last + 1, min(last + _REACH, len(tokens))):
+            text = tokens[at].text
+            if text in self._verbs_of_being:
+                return is_denied
+            if at in negations[bisect_left(negations, at) : bisect_right(negations, at)]:
+                is_denied = True
+            elif text not in self._before_verb:
+                return False
+        return False
 
     def _goes_on(self, reading: Reading, first: int, last: int, negations: Sequence[int]) -> bool:
         """Whether it is denied that something ends: 'no sign of the rain easing', 'ein Ende des Regens ist nicht …'."""

@@ -84,7 +84,7 @@ def _cells(tokens: Sequence[Token], line: TableCell) -> list[TableCell]:
 
 
 def read_columns(reading: Reading, grammar: Numerals, roles: Sequence[str]) -> None:
-    """Give figures in tables the role and the unit of their column, or the role of their row.
+    """Give figures in tables the role and the unit of their column, or else those of their row.
 
     `roles` are the kinds of quantity that have roles.
     """
@@ -93,9 +93,11 @@ def read_columns(reading: Reading, grammar: Numerals, roles: Sequence[str]) -> N
         named = [_roles(cell, by_kind) for cell in table.head]
         units = [_unit(reading.tokens, cell) for cell in table.head]
         for row in table.rows:
-            label = {} if within(reading.quantities, *row[0]) else _roles(row[0], by_kind)
+            is_label = not within(reading.quantities, *row[0])
+            label = _roles(row[0], by_kind) if is_label else {}
+            unit_of_row = _unit(reading.tokens, row[0]) if is_label else None
             for column, cell in enumerate(row[: len(table.head)]):
-                unit = units[column]
+                unit = units[column] or (unit_of_row if column else None)
                 if unit is not None and not within(reading.quantities, *cell):
                     _add(reading, grammar, cell, unit)
                 for figure in within(reading.quantities, *cell):

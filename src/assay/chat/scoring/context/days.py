@@ -24,6 +24,8 @@ ANOTHER_DAY = "another day"
 PRESENT = frozenset({"now", "today"})
 PAST = frozenset({"yesterday", ANOTHER_DAY})
 _LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
+_WEEKEND = frozenset({"saturday", "sunday"})
+_OF_WEEKEND = [{"weekend", day} for day in _WEEKEND]
 # Questions about these are about several days.
 _SPANS = frozenset({None, "week", "weekend", "later"})
 _PARTS_OF_DAY = frozenset({"morning", "midday", "afternoon", "evening", "night"})
@@ -113,12 +115,14 @@ class Calendar:
         """Whether a day that a text names is a given day of the truth; None is now."""
         if true_day is None or said is None or true_day == said:
             return true_day == said or (true_day is None and said in PRESENT)
+        if said == "weekend" and true_day in WEEKDAYS:
+            return true_day in _WEEKEND
         moment, dates = _date(true_day), self.dates_of(said)
         return moment is not None and dates is not None and moment in dates
 
     def is_same(self, a: str, b: str) -> bool | None:
         """Whether two days that texts name can be the same; None if that is not known."""
-        if a == b:
+        if a == b or {a, b} in _OF_WEEKEND:
             return True
         first, second = self.dates_of(a), self.dates_of(b)
         return None if first is None or second is None else not first.isdisjoint(second)
