@@ -9,9 +9,11 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from assay.chat.reading.chances import slight_chances
 from assay.chat.reading.labels import Labels
 from assay.chat.reading.likings import LIKINGS, LikingReader
 from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.reported import ReportReader
 from assay.chat.reading.stuffing import may_be_stuffed, stuffed_tokens
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.reading.traits import ENDS_CLAUSE, having
@@ -21,17 +23,11 @@ if TYPE_CHECKING:
 
 # How many tokens a negation or an "if" reaches ahead inside its clause.
 _REACH = 8
-# "A 10 % slight chance": how many tokens before "chance" its percentage may be.
-_NEXT = 2
-# A chance below this, in percent, does not state that something will happen: forecasters call it slight.
-_SLIGHT_CHANCE = 30.0
-# Up to this, it says that it will not.
-_REMOTE_CHANCE = 10.0
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
-# Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
 # Kinds of figure of which zero says that there is none: "0 % rain", "0 mm of rain".
 _OF_NOTHING = frozenset({"percentage", "precipitation"})
+# Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
 _DOUBTING = LIKINGS | {"negation", "hypothesis", "attributed", "ended", "chance", "earlier", "hearsay"}
 
 
@@ -71,9 +67,6 @@ class Clauses:
         self._none = frozenset(negation.get("none", ()))
         self._of = frozenset(negation.get("of", ()))
         self._before_absent = frozenset(negation.get("before_absent", ())) | self._function_words
-        self._was = frozenset(language["hypothesis"].get("was", ()))
-        self._past_forms = frozenset(language["hypothesis"].get("past_forms", ()))
-        self._perfect = frozenset(language["hypothesis"].get("perfect", ()))
         self._unless = frozenset(language["hypothesis"].get("unless", ()))
         self._over = frozenset(negation.get("over", ()))
         small = self._function_words | self._adverbs | self._clause_words | frozenset(language["place_prepositions"])
@@ -88,6 +81,7 @@ class Clauses:
         self._to = frozenset(negation.get("easing_links", ()))
         self._end_nouns = frozenset(negation.get("end_nouns", ()))
         self._likings = LikingReader(language, self._clause_ends)
+        self._reported = ReportReader(language, self._clause_ends)
         self._stops_after = {word: frozenset(stops) for word, stops in negation.get("stops", {}).items()}
         self._seconds_after = {word: frozenset(seconds) for word, seconds in negation.get("seconds", {}).items()}
 
@@ -107,14 +101,14 @@ class Clauses:
     def _mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
         present = _DOUBTING & reading.lists.keys()
         liked = self._likings.tokens(reading) if present & LIKINGS else set()
-        past = self._past_tokens(reading)
+        past = self._reported.past(reading)
         if not liked and not past and present <= LIKINGS and not self._doubts_without_lists(reading):
             return  # everything is stated
         zeros = _zeros(reading)
         corrections = {at for one in reading.all("correction") for at in range(one.first, one.last + 1)}
         # The "no" of "no wait, 19 °C" denies what comes before it.
         denials = [mention.last for mention in reading.all("negation") if mention.last not in corrections]
-        slight, remote = self._slight_chances(reading)
+        slight, remote = slight_chances(reading)
         negations = sorted(denials + zeros + remote)
         conditions = [mention.last for mention in reading.all("hypothesis")]
         others = [at for at in conditions if reading.tokens[at].text not in self._unless]
@@ -122,7 +116,7 @@ class Clauses:
         ended = {mention.first for mention in reading.all("ended") if self._is_ended(reading, mention)}
         has_questions = _has_questions(reading)
         stuffed = stuffed_tokens(reading, self._keyword_lists)
-        heard = self._hearsay_tokens(reading)
+        heard = self._reported.hearsay(reading)
         marks = (stuffed, liked, past, heard)
         doubts = (negations, conditions, attributed, ended, slight, has_questions, *marks, self._closing)
         if not any(doubts) and not self._has_free_ending(reading) and not self._labels.may_deny(reading.text):
@@ -230,64 +224,6 @@ class Clauses:
         if tokens[mention.last].text not in self._over or after == len(tokens) or tokens[after].kind != "word":
             return True
         return tokens[after].text in self._after_over
-
-    def _past_tokens(self, reading: Reading) -> set[int]:
-        """Tokens that tell of the past: 'it was sunny this morning', 'it rained all night', not 'it has rained'.
-
-        In a clause that names an earlier time, these are all that follow a verb in the past.
-        """
-        found: set[int] = set()
-        tokens = reading.tokens
-        for state in reading.all("states") if self._past_forms else ():
-            at = state.first
-            if tokens[at].text in self._past_forms:
-                before = {token.text for token in tokens[max(0, at - _NEXT) : at]}
-                if self._perfect.isdisjoint(before):
-                    found.add(at)
-        for earlier in reading.all("earlier"):
-            sentence = reading.sentence(earlier.first)
-            first, last = earlier.first, earlier.last
-            while first > sentence[0] and tokens[first - 1].text not in self._clause_ends:
-                first -= 1
-            while last < sentence[1] and tokens[last + 1].text not in self._clause_ends:
-                last += 1
-            verb = next((at for at in range(first, last + 1) if tokens[at].text in self._was), None)
-            if verb is not None:
-                found.update(range(verb, last + 1))
-        return found
-
-    def _hearsay_tokens(self, reading: Reading) -> set[int]:
-        """Tokens after 'some say', up to a word such as 'but' or the end of the sentence."""
-        found: set[int] = set()
-        for hearsay in reading.all("hearsay"):
-            _, last = reading.sentence(hearsay.first)
-            for at in range(hearsay.last + 1, last + 1):
-                if reading.tokens[at].text in self._clause_words:
-                    break
-                found.add(at)
-        return found
-
-    def _slight_chances(self, reading: Reading) -> tuple[list[int], list[int]]:
-        """Where a text gives a small chance of something, and a remote one: 'a 20 % chance', 'chance of rain: 5 %'."""
-        percentages = [q for q in reading.quantities if q.kind == "percentage"]
-        slight: list[int] = []
-        remote: list[int] = []
-        if not percentages:
-            return slight, remote
-        firsts = [q.first for q in percentages]
-        for chance in reading.all("chance"):
-            at = bisect_left(firsts, chance.first)
-            before = percentages[at - 1] if at and chance.first - percentages[at - 1].last <= _NEXT else None
-            after = percentages[at] if at < len(firsts) and firsts[at] - chance.last <= _REACH else None
-            percentage = before or after
-            if percentage is not None and percentage.high < _SLIGHT_CHANCE:
-                between = reading.tokens[min(chance.last, percentage.last) : max(chance.first, percentage.first)]
-                if not any(token.text in STOPS or token.text == "," for token in between):
-                    found = remote if percentage.high <= _REMOTE_CHANCE else slight
-                    found.append(chance.last)
-                    if chance.first > 1:
-                        found.append(chance.first - 2)  # "Rain chance: 5 %"
-        return slight, remote
 
     def _is_asked(self, reading: Reading, index: int) -> bool:
         """Whether token `index` is part of a question and therefore not stated.
