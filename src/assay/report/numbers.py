@@ -27,7 +27,7 @@ def interval(low: float, high: float, unit: str = "") -> str:
     return f"[{number(low, unit)}, {number(high, unit)}]"
 
 
-def percent(share: float | None) -> str:
+def whole_percent(share: float | None) -> str:
     """A share in whole percent; a dash if there is none."""
     return "–" if share is None else f"{100 * share:.0f} %"
 

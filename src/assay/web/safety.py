@@ -62,7 +62,7 @@ class Access:
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
-        return is_loopback(self.host)
+        return is_this_machine(self.host)
 
     @property
     def cookie(self) -> str:
@@ -168,7 +168,7 @@ def too_long(request: Request) -> Response:
     return _no(request, 413, f"The request is too long. It may have at most {MOST_BODY_BYTES:,} bytes.")
 
 
-def is_loopback(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
     """Whether an address is of this machine only; other names than localhost are not resolved."""
     return host == "localhost" or loopback.is_loopback(host.strip("[]"))
 

@@ -18,7 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from assay.errors import UsageError
-from assay.web.safety import Access, is_loopback
+from assay.web.safety import Access, is_this_machine
 
 _SECONDS_TO_END = 1
 # A thread that renders a page cannot be stopped; it is waited for this long after everything else has ended.
@@ -34,7 +34,7 @@ def access_for(host: str, port: int, token: str | None) -> Access:
             f"the token is too short: {len(token)} characters",
             hint=f"Give at least {_SHORTEST_TOKEN}, e.g. {secrets.token_urlsafe(16)}",
         )
-    if token is None and not is_loopback(host):
+    if token is None and not is_this_machine(host):
         raise UsageError(
             f"'{host}' can be reached from other machines, so a token is needed",
             hint=f"Add e.g. --token {secrets.token_urlsafe(16)}, or leave --host out",

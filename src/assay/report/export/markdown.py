@@ -29,7 +29,7 @@ from assay.report.costs import (
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.failures import failure_words, failures_of, not_applicable_words
 from assay.report.gates import allowing_words, not_checked_words
-from assay.report.numbers import percent
+from assay.report.numbers import whole_percent
 from assay.report.text import shorten
 from assay.report.verdicts import (
     difference_text,
@@ -99,7 +99,7 @@ def trials_markdown(
         share = f"{sum(trials)} of {len(trials)}" if trials else "–"
         rows.append(f"| {_escaped(agent)} | {share} | {_skill(skill, agent)} |")
     if skill is not None:
-        rows += [f"| {_escaped(name)} (baseline) | {percent(skill.passed[name])} | |" for name in skill.baselines]
+        rows += [f"| {_escaped(name)} (baseline) | {whole_percent(skill.passed[name])} | |" for name in skill.baselines]
     parts = [f"### {_escaped(suite)}: {counted(scenarios, 'scenario')}"]
     if incomplete:
         parts.append(f"> {_escaped(incomplete)}")

@@ -10,7 +10,7 @@ from rich.text import Text
 from assay.chat.scoring.scores import Scores
 from assay.compare.skill import SkillOverBaselines
 from assay.report.failures import Failure, failure_words, failures_of, not_applicable_words
-from assay.report.numbers import percent
+from assay.report.numbers import whole_percent
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.columns import named
 from assay.report.text import shorten
@@ -34,9 +34,9 @@ def skill_tables(found: SkillOverBaselines | None, width: int) -> Iterator[Rende
         ends = "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
         value = "–" if one.value is None else f"{one.value:.2f}"
         cells = (text.replace("-", "−") for text in (value, ends))
-        shown.add_row(names[agent], percent(found.passed[agent]), *map(Text, cells))
+        shown.add_row(names[agent], whole_percent(found.passed[agent]), *map(Text, cells))
     for name in found.baselines:
-        shown.add_row(Text(plain(name), "dim"), Text(percent(found.passed[name]), "dim"), Text("baseline", "dim"))
+        shown.add_row(Text(plain(name), "dim"), Text(whole_percent(found.passed[name]), "dim"), Text("baseline", "dim"))
     title = Text("Skill over baselines · 0: a constant text or an echo does as well, 1: all pass", style="bold")
     yield Group(title, shown, *_useless(found))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.compare.skill import MetricSkill, SkillOverBaselines
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import table
-from assay.report.numbers import percent
+from assay.report.numbers import whole_percent
 from assay.types import Estimate
 
 MARK = "≈"
@@ -23,10 +23,10 @@ def baselines_section(found: SkillOverBaselines | None) -> Markup:
         "of the way from the better of them to perfection an agent covers: 0 is no better, 1 passes every trial.",
     )
     rows: list[list[str]] = [
-        [isolated(agent), percent(found.passed[agent]), _skill(found.skill[agent])] for agent in found.agents
+        [isolated(agent), whole_percent(found.passed[agent]), _skill(found.skill[agent])] for agent in found.agents
     ]
     rows += [
-        [join([isolated(name), element("small", "baseline")]), percent(found.passed[name]), "–"]
+        [join([isolated(name), element("small", "baseline")]), whole_percent(found.passed[name]), "–"]
         for name in found.baselines
     ]
     return explained + table(["agent", "trials passed", "skill"], rows, label="Skill over baselines") + _useless(found)
