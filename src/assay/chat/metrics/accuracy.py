@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.chat.domains import Fact
@@ -348,14 +348,14 @@ def _tells_asked_day(context: ScoringContext) -> bool:
         return True
     wanted = context.true_sets.wanted
     told = [claim.said.first for claim in context.asked_claims if claim.affirmed and claim.what in wanted]
-    told += [claim.said.first for claim, facts in context.comparable if any(_is_extreme(context, claim, facts))]
+    told += [claim.said.first for claim, facts in context.comparable if _is_extreme(context, claim, facts)]
     return any(not _is_of_present(context, index) for index in told)
 
 
-def _is_extreme(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> Iterator[bool]:
-    """For each high and low among the facts, whether the figure is it."""
+def _is_extreme(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> bool:
+    """Whether the figure is one of the highs and lows among the facts."""
     near = context.kind(claim.what).near + EPSILON
-    return (claim.said.distance(fact.value) <= near for fact in facts if fact.role in _FORECAST)
+    return any(claim.said.distance(fact.value) <= near for fact in facts if fact.role in _FORECAST)
 
 
 def _is_of_present(context: ScoringContext, index: int) -> bool:

@@ -239,7 +239,7 @@ class Lexicon:
     counted: dict[str, Counted] = field(default_factory=dict)
     """By kind, words around a number that counts what is named after it."""
     not_stocked: frozenset[str] = frozenset()
-    """Nouns for what is no product, whatever is said of it, and their stems: the service, the price."""
+    """Nouns, and their stems, for things that are not a product: the service, the price."""
     before_state: frozenset[str] = frozenset()
     """What may stand between such a noun and a state: temporarily."""
     pieces: dict[str, tuple[EntryWords, ...]] = field(default_factory=dict)

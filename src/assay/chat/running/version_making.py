@@ -18,7 +18,7 @@ from assay.errors import UsageError
 _SECONDS_TO_INSTALL = 1800
 _SECONDS_BETWEEN_LOOKS = 0.1
 _SECONDS_TO_END = 5
-# What building a checkout writes into it, and what is no part of its code; so is all that begins with a dot.
+# What building a checkout writes into it, and what does not belong to its code, as all that begins with a dot.
 _NO_SOURCE = ("__pycache__", "build", "dist", "node_modules")
 
 TOLD_TO_STOP: ContextVar[threading.Event | None] = ContextVar("told_to_stop", default=None)

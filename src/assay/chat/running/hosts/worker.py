@@ -97,7 +97,7 @@ async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
 
 
 async def _opened(lines: asyncio.StreamReader, tell: Tell) -> OpenAgent | None:
-    """Read what the agent is and what it is built with, and build it. None if that failed, which the runner is told."""
+    """Read what the agent is and what it is built with, and build it. On failure, tell the runner and return None."""
     from assay.chat.agents.spec import AgentSpec
     from assay.chat.running.tracing import Tracing, TracingIfImported
 
