@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from assay.chat.domains import Fact
 from assay.chat.reading.dates import WEEKDAYS
@@ -45,8 +46,7 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     return None if own_words(context, context.true_states) else "the answer claims nothing that could be checked"
 
 
-@dataclass(slots=True, eq=False)
-class _Gap:
+class _Gap(msgspec.Struct, eq=False, gc=False):
     """A figure, and its distance from the fact it is compared with."""
 
     claim: FigureClaim

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from assay.chat.reading.lexicon import TOKEN
 from assay.chat.reading.traits import NAMES_CITY, having
 
@@ -24,8 +26,7 @@ _SHORTEST_NAME = 4
 _PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe"})
 
 
-@dataclass(slots=True, eq=False)
-class Place:
+class Place(msgspec.Struct, eq=False, gc=False):
     """A city named in a text."""
 
     start: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from assay.chat.reading.lexicon import Unit
 
@@ -10,8 +10,7 @@ from assay.chat.reading.lexicon import Unit
 LONGEST_NUMBER = 18
 
 
-@dataclass(slots=True, eq=False)
-class Quantity:
+class Quantity(msgspec.Struct, eq=False, gc=False):
     """A figure: a number with a unit, or a range of numbers."""
 
     start: int

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.columns import read_columns
 from assay.chat.reading.counts import read_counts
@@ -39,8 +41,7 @@ _OPENING = 6
 _BORROWED = "courtesy"
 
 
-@dataclass(slots=True, eq=False)
-class Mention:
+class Mention(msgspec.Struct, eq=False, gc=False):
     """Words of a text that are in one or more lists."""
 
     start: int

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import msgspec
+
 from assay.errors import UsageError
 from assay.registry import Registry
 
@@ -44,8 +46,7 @@ class TextSpan(Protocol):
     def end(self) -> int: ...
 
 
-@dataclass(slots=True)
-class Finding:
+class Finding(msgspec.Struct):
     """Why a rule fires."""
 
     spans: Sequence[TextSpan] = ()

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place
 from assay.chat.reading.positions import within
@@ -29,8 +31,7 @@ INSTEAD = {"rate": "actual", "recurring": "actual", "refund": "returns"}
 Where = tuple[Sequence[str], bool, str | None, str | None]
 
 
-@dataclass(slots=True, eq=False)
-class Claim:
+class Claim(msgspec.Struct, eq=False, gc=False):
     """One statement that can be checked."""
 
     what: str
@@ -47,15 +48,13 @@ class Claim:
     """The part of the day it is about; None for the whole day."""
 
 
-@dataclass(slots=True, eq=False)
-class FigureClaim(Claim):
+class FigureClaim(Claim, eq=False, gc=False):
     """A figure that the answer affirms."""
 
     said: Quantity
 
 
-@dataclass(slots=True, eq=False)
-class StateClaim(Claim):
+class StateClaim(Claim, eq=False, gc=False):
     """A state that the answer affirms or denies."""
 
     said: Mention

@@ -6,8 +6,9 @@ Knows readings and the words of a language; knows no ground truth but the name o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
+
+from msgspec.structs import replace
 
 from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place
