@@ -9,11 +9,11 @@ import functools
 import gc
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.chat.domains import DOMAINS, Domain, Outline, Truth
 from assay.chat.metrics._characteristics import check
@@ -29,7 +29,7 @@ from assay.chat.scoring.kept import KeptByValue
 from assay.chat.scoring.metric import METRICS, Entry, Metric
 from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import ToolCall
-from assay.errors import UsageError
+from assay.errors import UsageError, unknown_name
 
 METRIC_NAMES = (
     "accuracy",
@@ -50,10 +50,24 @@ METRIC_NAMES = (
 )
 """The built-in metrics in the order in which they are shown; metrics of other packages follow by name."""
 
+_T = TypeVar("_T")
 _COLLECTED: AbstractContextManager[None] = nullcontext()
 _CACHED_EXCHANGES = 1024
 _LONGEST_CACHED = 4_000
 _MOST_QUESTIONS = 512
+# The arguments of `evaluate_response`, and what a context calls them.
+_REQUIRED = ("user_query", "response", "framework_name")
+_FIELDS = {
+    **dict(zip(_REQUIRED, _REQUIRED, strict=True)),
+    "weather_data_used": "truth",
+    "conversation_history": "history",
+    "user_preferences": "preferences",
+    **{name: name for name in ("response_time", "tool_call_count", "tool_calls", "expected_calls", "characteristics")},
+}
+# So many answers are scored together, with at most so many characters: the readings of more of them do not fit into the
+# caches of a processor.
+_TOGETHER = 100
+_CHARACTERS_TOGETHER = 100_000
 _USER_ROLES = ("user", "human")
 _ASSISTANT_ROLES = ("assistant", "model", "ai", "bot")
 _USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
@@ -134,10 +148,63 @@ class ChatbotEvaluator:
                 )
             )
 
+    def evaluate_responses(self, cases: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Entry]]:
+        """The entries of many answers, in order; each case has the arguments of `evaluate_response` by name.
+
+        It takes two thirds of the time of evaluating one after the other, and any number of cases may be streamed.
+        """
+        for batch in batches(enumerate(cases), lambda case: len(_response_of(case[1]))):
+            self.read_ahead(_response_of(case) for _, case in batch)
+            contexts: list[ScoringContext] = []
+            failed: UsageError | None = None
+            for at, case in batch:
+                try:
+                    contexts.append(self._context_of(case))
+                except UsageError as error:
+                    error.where, failed = f"case {at}", error  # the answers before it are not lost
+                    break
+            yield from self.all_entries(contexts)
+            if failed is not None:
+                raise failed
+
+    def _context_of(self, case: Mapping[str, Any]) -> ScoringContext:
+        """The context of a case of `evaluate_responses`."""
+        if not isinstance(case, Mapping):
+            raise UsageError(
+                f"a case is {_name(case)}, not a table", hint="Give the arguments by name, as a dictionary"
+            )
+        for name in case:
+            if name not in _FIELDS:
+                raise unknown_name("argument", str(name), _FIELDS)
+        absent = [name for name in _REQUIRED if name not in case]
+        if absent:
+            raise UsageError(f"{absent[0]} is missing", hint=f"Give {', '.join(_REQUIRED)}")
+        return self.context(**{_FIELDS[name]: value for name, value in case.items()})
+
     def entries(self, context: ScoringContext) -> dict[str, Entry]:
         """One entry for each metric, of an answer in its context."""
         with uncollected():
             return {metric.name: metric.score(context) for metric in self.metrics}
+
+    def all_entries(self, contexts: Sequence[ScoringContext]) -> list[dict[str, Entry]]:
+        """The entries of several answers, metric by metric: each looks at all of them before the next one does.
+
+        What the processor's caches hold of a metric, and of what it needs, then serves all answers.
+        """
+        found: list[dict[str, Entry]] = [{} for _ in contexts]
+        with uncollected():
+            for metric in self.metrics:
+                for name in metric.needs:
+                    for context in contexts:
+                        getattr(context, name)
+                for entries, context in zip(found, contexts, strict=True):
+                    entries[metric.name] = metric.score(context)
+        return found
+
+    def read_ahead(self, responses: Iterable[str]) -> None:
+        """Read responses of which contexts will be made next: together, which is faster."""
+        with uncollected():
+            self.readers.read_ahead(responses)
 
     def context(
         self,
@@ -266,6 +333,26 @@ _UNCOLLECTED: AbstractContextManager[None] = _Uncollected()
 def uncollected() -> AbstractContextManager[None]:
     """No garbage collection inside a `with` block."""
     return _UNCOLLECTED if gc.isenabled() else _COLLECTED
+
+
+def batches(items: Iterable[_T], length: Callable[[_T], int]) -> Iterator[list[_T]]:
+    """Items in groups that are scored together; `length` gives the characters of the answer that an item has."""
+    batch: list[_T] = []
+    characters = 0
+    for item in items:
+        size = length(item)
+        if batch and (len(batch) >= _TOGETHER or characters + size > _CHARACTERS_TOGETHER):
+            yield batch
+            batch, characters = [], 0
+        batch.append(item)
+        characters += size
+    if batch:
+        yield batch
+
+
+def _response_of(case: object) -> str:
+    response = case.get("response") if isinstance(case, Mapping) else None
+    return response if isinstance(response, str) else ""
 
 
 def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]:

@@ -378,6 +378,7 @@ METRIC = Metric(
     base=1.0,
     asks="Does it agree with the ground truth?",
     unmeasured=_nothing_to_check,
+    needs=("figure_claims", "state_claims"),
     rules=(
         Rule("figure_off", -0.1, "a figure is slightly off", when=_off("now", wrong=False)),
         Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("now", wrong=True)),

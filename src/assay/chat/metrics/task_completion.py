@@ -66,6 +66,7 @@ METRIC = Metric(
     group="functional",
     base=0.5,
     asks="Did the user get what was asked for?",
+    needs=("told",),
     rules=(
         Rule("short_error", -0.3, "nothing but an error", when=_short_error, alone=True),
         Rule("too_short", -0.4, "too short to be an answer", when=_too_short, alone=True),

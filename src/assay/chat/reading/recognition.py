@@ -104,6 +104,10 @@ class Readers:
         """The reading of a text in its own language; in `usual`, the conversation's, if the text does not show it."""
         return self._cached(text, usual) if len(text) <= SHORT else self._read(text, usual)
 
+    def read_ahead(self, texts: Iterable[str]) -> None:
+        """Read texts that will be asked for soon in the usual language, as all are first; together, which is faster."""
+        self.primary.read_ahead(text for text in texts if len(text) <= _ENOUGH)
+
     def _read(self, text: str, usual: str | None) -> Read:
         name = self.language(text)
         if name is None or (usual and usual not in self._paths and name != self.name and _is_brief(text)):

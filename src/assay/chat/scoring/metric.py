@@ -76,11 +76,11 @@ class Rule:
     """Whether it decides alone: if it fires, only its points count and later rules are skipped."""
     blank: Mapping[str, Any] = field(init=False, repr=False, compare=False)
     """A line of evidence without words; a copy of a dictionary takes half the time of a new one."""
-    shown_points: str = field(init=False, repr=False, compare=False)
-    """Its points as details show them."""
+    shown: str = field(init=False, repr=False, compare=False)
+    """What it says, with its points, as details show it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shown_points", f" ({signed_points(self.points)})")
+        object.__setattr__(self, "shown", f"{self.says} ({signed_points(self.points)})")
         line = {"id": self.id, "points": self.points, "says": self.says, "words": "", "start": 0, "end": 0, "also": []}
         object.__setattr__(self, "blank", line)
 
@@ -106,6 +106,10 @@ class Metric:
     version: str = CHAT_PROTOCOL
     remark: Callable[[ScoringContext], str] | None = None
     """A remark added to the details, whatever the score."""
+    needs: tuple[str, ...] = ()
+    """What it reads of nearly every context. If several answers are scored together, each of these is found in all of
+    them before the next.
+    """
     searches: tuple[tuple[Rule, Callable[[ScoringContext], Found] | None, str], ...] = field(
         init=False, repr=False, compare=False
     )
@@ -214,12 +218,9 @@ class Metric:
                 evidence, shown, total = [], [], 0
             for finding in (found,) if isinstance(found, Finding) else found:
                 line = Evidence(rule.blank)
-                says, points = rule.says, rule.shown_points
-                if finding.note:
-                    says = line["says"] = f"{says}: {finding.note}"
-                if finding.points is not None:
-                    line["points"] = finding.points
-                    points = f" ({signed_points(finding.points)})"
+                says = rule.shown
+                if finding.note or finding.points is not None:
+                    says = _explain(line, rule, finding)
                 total += line["points"]
                 spans = finding.spans
                 if spans:
@@ -228,7 +229,7 @@ class Metric:
                     line["words"] = text[start:end]
                 line["also"] = [_quoted(span, text) for span in spans[1:]] if len(spans) > 1 else []
                 evidence.append(line)
-                shown.append(says + points)
+                shown.append(says)
             if rule.alone:
                 break
         if evidence:
@@ -240,6 +241,15 @@ class Metric:
         if self.remark is not None:
             entry["details"] = f"{entry['details']} {self.remark(context)}".rstrip()
         return entry
+
+
+def _explain(line: dict[str, Any], rule: Rule, finding: Finding) -> str:
+    """Add what is particular to a finding to its line of evidence; how details show it."""
+    if finding.note:
+        line["says"] = f"{rule.says}: {finding.note}"
+    if finding.points is not None:
+        line["points"] = finding.points
+    return f"{line['says']} ({signed_points(line['points'])})"
 
 
 class Evidence(dict[str, Any]):
