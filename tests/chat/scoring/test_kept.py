@@ -88,7 +88,7 @@ def test_one_answer_to_several_questions_is_scored_as_if_it_were_to_each_alone()
         alone = []
         for at in range(len(ASKED)):
             evaluator = ChatbotEvaluator()
-            evaluator.reader._cached_short.cache_clear()  # what is kept with a reading is forgotten with it
+            evaluator.reader._short.clear()  # what is kept with a reading is forgotten with it
             alone.append(scored(at, answer))
         evaluator = ChatbotEvaluator()
         assert len({str(entries) for entries in alone}) > 4

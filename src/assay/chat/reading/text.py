@@ -6,7 +6,6 @@ A reading knows nothing of questions, truths or metrics, and can be kept for as 
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -162,6 +161,20 @@ class Reading:
         return known
 
 
+class _Recent(dict[str, Reading]):
+    """The readings of texts that may come again; the oldest are forgotten."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, text: str, reading: Reading) -> None:
+        if len(self) >= self._most:
+            for old in [*self][: self._most // 4]:
+                self.pop(old, None)  # another thread may have forgotten it too
+        self[text] = reading
+
+
 class Reader:
     """Reads texts of one language about one subject."""
 
@@ -217,19 +230,23 @@ class Reader:
         self._dates = DateReader(lexicon.language)
         self._figures = FigureReader(lexicon)
         self._places = PlaceReader(lexicon.language) if use_places else None
-        self._cached_short = functools.lru_cache(maxsize=_MOST_SHORT)(self._read)
-        self._cached_long = functools.lru_cache(maxsize=_MOST_LONG)(self._read)
+        self._short, self._long = _Recent(_MOST_SHORT), _Recent(_MOST_LONG)
         self._ahead: dict[str, Reading] = {}
 
     def read(self, text: str) -> Reading:
         """The reading of `text`; unless it is very long, that may be a cached one."""
-        if len(text) <= SHORT:
-            return self._cached_short(text)
-        return self._cached_long(text) if len(text) <= _LONGEST_CACHED else self._read(text)
+        recent = self._short if len(text) <= SHORT else self._long
+        known = recent.get(text)
+        if known is None:
+            known = self._ahead.pop(text, None) or self._read_all((text,))[0]
+            if len(text) <= _LONGEST_CACHED:
+                recent.keep(text, known)
+        return known
 
     def read_ahead(self, texts: Iterable[str]) -> None:
         """Read texts that will be asked for soon, together, which is faster; texts read ahead before are forgotten."""
-        wanted = dict.fromkeys(text for text in texts if len(text) <= _LONGEST_CACHED)
+        known = self._short.keys() | self._long.keys()
+        wanted = dict.fromkeys(text for text in texts if len(text) <= _LONGEST_CACHED and text not in known)
         self._ahead = dict(zip(wanted, self._read_all(wanted), strict=True))
 
     def read_figures_only(self, text: str) -> Reading:
@@ -286,10 +303,6 @@ class Reader:
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
         return self._clauses.clause_ends(reading)
-
-    def _read(self, text: str) -> Reading:
-        ahead = self._ahead.pop(text, None)
-        return self._read_all((text,))[0] if ahead is None else ahead
 
     def _read_all(self, texts: Iterable[str]) -> list[Reading]:
         """The readings of several texts, step by step: each step is done for all of them before the next.

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.processes.ahead import start_scoring
 from assay.chat.running.processes.forking import Forked
-from assay.chat.running.scoring_worker import MESSAGE_SIZE, OWN_DOMAIN, ScoredTurn, UnscoredTurn
+from assay.chat.running.scoring_worker import MESSAGE_SIZE, OWN_DOMAIN, ScoredTurn, fields_to_send
 from assay.chat.running.sent_entries import Receiver, ScoringOutcome
-from assay.chat.scoring.answering import answer_of
+from assay.chat.scoring.answering import UnscoredTurn, answer_of
 from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError
 
@@ -162,7 +162,7 @@ class ProcessScorer:
             return
         batch, self._waiting = self._waiting, []
         self._sent.append(batch)
-        self._send([turn.to_send() for turn, _ in batch])
+        self._send([fields_to_send(turn) for turn, _ in batch])
 
     def _send(self, message: Any) -> None:
         assert self._input is not None

@@ -10,14 +10,14 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assay.chat.domains._own import load_own_domain
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.sent_entries import Sender
-from assay.chat.scoring.answering import answer_of
+from assay.chat.scoring.answering import UnscoredTurn, answer_of, answers_of
 from assay.chat.scoring.answers import Answer
 from assay.chat.transcript import Transcript, Turn
 from assay.errors import AssayError
@@ -35,25 +35,17 @@ OWN_DOMAIN = "own_domain"
 """Beside the settings of an evaluator: the path of a domain that is not installed."""
 
 
-class UnscoredTurn(NamedTuple):
-    """A turn to be scored, with the arguments of `answer_of`."""
+def fields_to_send(turn: UnscoredTurn) -> tuple[Any, ...]:
+    """A turn's fields, without a record that scoring does not look at. Plain data are read in a fifth of the time."""
+    record = turn.record if turn.record is not None and turn.record.quirk is not None else None
+    fields = {**turn.transcript.__dict__, "turns": [one.__dict__ for one in turn.transcript.turns]}
+    return fields, turn.at, record, turn.worst
 
-    transcript: Transcript
-    at: int
-    record: Record | None
-    worst: QuirkOutcome | None
 
-    def to_send(self) -> tuple[Any, ...]:
-        """Its fields, without a record that scoring does not look at. Plain data are read in a fifth of the time."""
-        record = self.record if self.record is not None and self.record.quirk is not None else None
-        fields = {**self.transcript.__dict__, "turns": [turn.__dict__ for turn in self.transcript.turns]}
-        return fields, self.at, record, self.worst
-
-    @classmethod
-    def sent(cls, fields: dict[str, Any], at: int, record: Record | None, worst: QuirkOutcome | None) -> UnscoredTurn:
-        """The turn that `to_send` gave; its values were validated there."""
-        turns = [_restored(Turn, turn) for turn in fields["turns"]]
-        return cls(_restored(Transcript, {**fields, "turns": turns}), at, record, worst)
+def _sent_turn(fields: dict[str, Any], at: int, record: Record | None, worst: QuirkOutcome | None) -> UnscoredTurn:
+    """The turn whose fields were sent; its values were validated there."""
+    turns = [_restored(Turn, turn) for turn in fields["turns"]]
+    return UnscoredTurn(_restored(Transcript, {**fields, "turns": turns}), at, record, worst)
 
 
 def _restored(model: type[_Model], fields: dict[str, Any]) -> _Model:
@@ -111,7 +103,7 @@ def _serve(source: IO[bytes], out: IO[bytes], expected: Mapping[str, str] | None
     evaluator = _loaded(settings)
     sender = Sender()
     while (batch := _read(source)) is not None:
-        outcomes = [_outcome(evaluator, UnscoredTurn.sent(*turn)) for turn in batch]
+        outcomes = _outcomes(evaluator, [_sent_turn(*turn) for turn in batch])
         body = pickle.dumps(sender.message(outcomes), pickle.HIGHEST_PROTOCOL)
         out.write(MESSAGE_SIZE.pack(len(body)) + body)
         out.flush()
@@ -134,11 +126,22 @@ def _loaded(settings: Mapping[str, Any]) -> ChatbotEvaluator:
     return evaluator
 
 
+def _outcomes(evaluator: ChatbotEvaluator, turns: Sequence[UnscoredTurn]) -> list[ScoredTurn | str]:
+    """What scoring adds to each turn, or why it cannot be scored."""
+    try:
+        return [_added(answer) for answer in answers_of(turns, evaluator)]
+    except Exception:
+        return [_outcome(evaluator, turn) for turn in turns]  # to tell which of them
+
+
 def _outcome(evaluator: ChatbotEvaluator, turn: UnscoredTurn) -> ScoredTurn | str:
     try:
-        answer = answer_of(turn.transcript, turn.at, evaluator, record=turn.record, worst=turn.worst)
+        return _added(answer_of(turn.transcript, turn.at, evaluator, record=turn.record, worst=turn.worst))
     except Exception as error:
         return describe_scoring_error(error)
+
+
+def _added(answer: Answer) -> ScoredTurn:
     return ScoredTurn(answer.entries, answer.failures, answer.record)
 
 

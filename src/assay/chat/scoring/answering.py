@@ -1,18 +1,40 @@
-"""One turn of a transcript, scored. Knows nothing about tables and intervals, which take long to import."""
+"""Turns of transcripts, scored. Knows nothing about tables and intervals, which take long to import."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.chat.evaluator import uncollected
+from assay.chat.evaluator import batches, uncollected
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.outcomes.quirk_turns import with_outcome
 from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_beyond, outcome_of
 from assay.chat.scoring.passing import failed_checks
+from assay.chat.transcript import Transcript
 
 if TYPE_CHECKING:
     from assay.chat.evaluator import ChatbotEvaluator
-    from assay.chat.transcript import Transcript, Turn
+    from assay.chat.scoring.context import ScoringContext
+    from assay.chat.scoring.metric import Entry
+    from assay.chat.transcript import Turn
+
+
+class UnscoredTurn(NamedTuple):
+    """A turn of a transcript to be scored; the turns before it are its history.
+
+    A turn with a quirk passes by its outcome: if it is not worse than `worst`.
+    """
+
+    transcript: Transcript
+    at: int
+    record: Record | None = None
+    worst: QuirkOutcome | None = None
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The question and the answer."""
+        turn = self.transcript.turns[self.at]
+        return turn.user or "", turn.assistant or ""
 
 
 def answer_of(
@@ -23,22 +45,30 @@ def answer_of(
     record: Record | None = None,
     worst: QuirkOutcome | None = None,
 ) -> Answer:
-    """Turn `at` of a transcript, scored; the turns before it are its history.
-
-    A turn with a quirk passes by its outcome: if it is not worse than `worst`.
-    """
+    """Turn `at` of a transcript, scored; see `UnscoredTurn`."""
     with uncollected():
-        return _answer_of(transcript, at, evaluator, record, worst)
+        turn = UnscoredTurn(transcript, at, record, worst)
+        context = _context_of(turn, evaluator)
+        return _answer(turn, context, evaluator.entries(context))
 
 
-def _answer_of(
-    transcript: Transcript, at: int, evaluator: ChatbotEvaluator, record: Record | None, worst: QuirkOutcome | None
-) -> Answer:
+def answers_of(turns: Sequence[UnscoredTurn], evaluator: ChatbotEvaluator) -> list[Answer]:
+    """Turns scored together, which takes two thirds of the time; one that cannot be scored is an error for all."""
+    found: list[Answer] = []
+    for batch in batches(turns, lambda turn: sum(map(len, turn.texts))):
+        with uncollected():
+            evaluator.read_ahead(text for turn in batch for text in turn.texts)
+            contexts = [_context_of(turn, evaluator) for turn in batch]
+            found += map(_answer, batch, contexts, evaluator.all_entries(contexts))
+    return found
+
+
+def _context_of(unscored: UnscoredTurn, evaluator: ChatbotEvaluator) -> ScoringContext:
+    transcript, at = unscored.transcript, unscored.at
     turn = transcript.turns[at]
-    said = turn.assistant or ""
-    context = evaluator.context(
+    return evaluator.context(
         turn.user or "",
-        said,
+        turn.assistant or "",
         transcript.agent,
         truth=turn.truth,
         history=[{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
@@ -49,7 +79,12 @@ def _answer_of(
         expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
         characteristics=transcript.characteristics,
     )
-    entries = evaluator.entries(context)
+
+
+def _answer(unscored: UnscoredTurn, context: ScoringContext, entries: dict[str, Entry]) -> Answer:
+    transcript, at, record, worst = unscored
+    turn = transcript.turns[at]
+    said = turn.assistant or ""
     failures = failed_checks(turn, entries, context)
     if record is not None and record.quirk is not None:
         says_so = bool(context.errors or context.response.all("missing"))

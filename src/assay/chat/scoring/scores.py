@@ -5,15 +5,17 @@ The unit of intervals is the scenario: repetitions of one scenario and turns of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any, ClassVar
 
 from assay import __version__
-from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
-from assay.chat.scoring.answering import answer_of
+from assay.chat.evaluator import ChatbotEvaluator, batches, chosen_metrics
+from assay.chat.scoring.answering import UnscoredTurn, answers_of
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE, METRICS, Metric, ScoreScale
 from assay.chat.scoring.outcomes.robustness import did_not_occur
@@ -267,15 +269,22 @@ def score(
 
     """
     evaluators = Evaluators(metrics)
-    jobs = [(transcript, evaluators.of(transcript)) for transcript in map(_without_keys, transcripts)]
     answers: list[Answer] = []
+    number = 0
     with ThreadPoolExecutor(at_once) if at_once > 1 else nullcontext() as pool:
-        scored = map(_scored, jobs) if pool is None else pool.map(_scored, jobs)
-        for number, of_transcript in enumerate(scored, 1):
-            answers += of_transcript
-            if progress is not None:
-                progress(number)
-    used = jobs[-1][1].metrics if jobs else ()
+        score_group = partial(score_transcripts, evaluators=evaluators)
+        scored: Iterator[list[list[Answer]]] = (
+            map(score_group, batches(transcripts, _characters))
+            if pool is None
+            else pool.map(score_group, ([transcript] for transcript in transcripts))
+        )
+        for of_group in scored:
+            for of_transcript in of_group:
+                answers += of_transcript
+                number += 1
+                if progress is not None:
+                    progress(number)
+    used = evaluators.metrics if number else ()
     inputs = {}
     if isinstance(transcripts, Transcripts):
         inputs = {"transcripts": {"source": transcripts.source, "sha256": transcripts.sha256}}
@@ -305,14 +314,24 @@ class Evaluators:
         return self._made[key]
 
 
-def score_transcript(transcript: Transcript, evaluators: Evaluators) -> list[Answer]:
-    """Every answer of one transcript, scored."""
-    return _scored((_without_keys(transcript), evaluators.of(transcript)))
+def score_transcripts(transcripts: Sequence[Transcript], evaluators: Evaluators) -> list[list[Answer]]:
+    """Every answer of each transcript, scored together."""
+    found: list[list[Answer]] = [[] for _ in transcripts]
+    turns = [
+        (number, evaluators.of(transcript), UnscoredTurn(transcript, at))
+        for number, transcript in enumerate(map(_without_keys, transcripts))
+        for at, turn in enumerate(transcript.turns)
+        if turn.is_scored
+    ]
+    for evaluator, group in groupby(turns, key=lambda one: one[1]):
+        numbers, _, unscored = zip(*group, strict=True)
+        for number, answer in zip(numbers, answers_of(unscored, evaluator), strict=True):
+            found[number].append(answer)
+    return found
 
 
-def _scored(job: tuple[Transcript, ChatbotEvaluator]) -> list[Answer]:
-    transcript, evaluator = job
-    return [answer_of(transcript, at, evaluator) for at, turn in enumerate(transcript.turns) if turn.is_scored]
+def _characters(transcript: Transcript) -> int:
+    return sum(len(turn.assistant or "") for turn in transcript.turns)
 
 
 def _without_keys(transcript: Transcript) -> Transcript:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from assay import __version__
 from assay.chat.domains._own import domain_name
@@ -24,7 +24,7 @@ from assay.chat.formats.repetitions import Repetitions
 from assay.chat.formats.unanswered import Unanswered
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.metric import Metric
-from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
+from assay.chat.scoring.scores import Evaluators, Scores, score_transcripts
 from assay.chat.scoring.table import ScoreTable, encode_scores
 from assay.chat.transcript import Transcript, load_json
 from assay.engines import Engine, FailedItem
@@ -95,6 +95,12 @@ class ScoredChunk:
     missing: dict[str, str] = field(default_factory=dict)
     """Transcripts that could not be read, by file and line, and why."""
     unanswered: Unanswered = field(default_factory=Unanswered)
+
+    def leave_out(self, where: str, error: SourceError, settings: _Settings) -> None:
+        """Name a transcript that could not be read or scored, if such may be missing; else it is an error."""
+        if not settings.allow_missing:
+            raise error
+        self.missing[where] = str(error)
 
 
 class ChunkKeeper(Protocol):
@@ -330,16 +336,46 @@ def _scored(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
         return _scored_lines(settings, chunk)
 
 
+class _ReadLine(NamedTuple):
+    """A transcript of a file."""
+
+    at: int
+    """How many come before it in the file."""
+    where: str
+    transcript: Transcript
+    parse: Callable[[], Transcript]
+    """Reads it again with its truths, which raises the error with the line and the field if it is about one."""
+
+
 def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     evaluators = _evaluators(settings.metrics)
     names = [metric.name for metric in evaluators.metrics]
-    # Each process has to load a domain from a file itself.
-    domain = None if settings.domain is None else domain_name(settings.domain)
     found = ScoredChunk(transcripts=len(chunk.lines))
     failed = 0
+    for read, answers in _answers_of(_read_lines(settings, chunk, found), evaluators, settings, found):
+        found.unanswered.add(read.transcript)
+        for answer in answers:
+            found.cells.append(
+                (answer.agent, answer.scenario, answer.repetition, answer.passed, encode_scores(answer, names))
+            )
+            if settings.answers or read.at < KEPT:
+                found.answers.append(answer)
+            elif not answer.passed and failed < _FAILED_KEPT:
+                found.answers.append(answer)
+                failed += 1
+            if settings.texts:
+                found.texts.append(json.dumps(answer.to_json(), ensure_ascii=False))
+    return found
+
+
+def _read_lines(settings: _Settings, chunk: _Chunk, found: ScoredChunk) -> list[_ReadLine]:
+    """The transcripts of a chunk; what cannot be read is an error, or is named in `found`."""
+    # Each process has to load a domain from a file itself.
+    domain = None if settings.domain is None else domain_name(settings.domain)
+    read = []
     for at, (number, line, repetition) in enumerate(chunk.lines, chunk.first):
         where = f"{settings.path}:{number}"
-        parsed = functools.partial(
+        parse = functools.partial(
             parse_line,
             line,
             where,
@@ -350,31 +386,29 @@ def _scored_lines(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
             repetition=repetition,
         )
         try:
-            transcript = parsed(read_truths=False)
-            answers = _answers_of(transcript, evaluators, parsed)
+            read.append(_ReadLine(at, where, parse(read_truths=False), parse))
         except SourceError as error:
-            if not settings.allow_missing:
-                raise
-            found.missing[where] = str(error)
-            continue
-        found.unanswered.add(transcript)
-        for answer in answers:
-            found.cells.append(
-                (answer.agent, answer.scenario, answer.repetition, answer.passed, encode_scores(answer, names))
-            )
-            if settings.answers or at < KEPT:
-                found.answers.append(answer)
-            elif not answer.passed and failed < _FAILED_KEPT:
-                found.answers.append(answer)
-                failed += 1
-            if settings.texts:
-                found.texts.append(json.dumps(answer.to_json(), ensure_ascii=False))
-    return found
+            found.leave_out(where, error, settings)
+    return read
 
 
-def _answers_of(transcript: Transcript, evaluators: Evaluators, parsed: Callable[[], Transcript]) -> list[Answer]:
+def _answers_of(
+    read: Sequence[_ReadLine], evaluators: Evaluators, settings: _Settings, found: ScoredChunk
+) -> Iterator[tuple[_ReadLine, list[Answer]]]:
+    """Each transcript with its answers, scored; one that cannot be is an error, or is named in `found`."""
     try:
-        return score_transcript(transcript, evaluators)
+        yield from zip(read, score_transcripts([one.transcript for one in read], evaluators), strict=True)
     except AssayError:
-        parsed()  # raises the error with the line and the field, if it is about a truth
+        for one in read:  # to tell which of them
+            try:
+                yield one, _answers_of_one(one, evaluators)
+            except SourceError as error:
+                found.leave_out(one.where, error, settings)
+
+
+def _answers_of_one(one: _ReadLine, evaluators: Evaluators) -> list[Answer]:
+    try:
+        return score_transcripts([one.transcript], evaluators)[0]
+    except AssayError:
+        one.parse()
         raise
