@@ -376,7 +376,7 @@ def test_an_agent_object_that_cannot_be_played_stops_a_run_before_anything_is_pl
         words = ("chat", "run", "--agents", f"mine=pydantic-ai:{pointer}", "--limit", "2", "--no-experience")
         done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
         assert done.returncode == 2
-        assert f"assay: the agent 'mine' cannot be played, so nothing was: {says}" in done.stderr
+        assert f"assay: the agent 'mine' cannot be used, so nothing was played: {says}" in done.stderr
     with open_store(tmp_path / "runs.db") as store:
         assert list(store.list()) == []
 
@@ -419,7 +419,7 @@ def test_a_function_that_cannot_be_called_stops_a_run_before_anything_is_played(
     words = ("chat", "run", "--agents", f"mine={pointer}", "--limit", "2", "--no-experience")
     done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
     assert done.returncode == 2
-    assert f"assay: the agent 'mine' cannot be played, so nothing was: {says}" in done.stderr
+    assert f"assay: the agent 'mine' cannot be used, so nothing was played: {says}" in done.stderr
     with open_store(tmp_path / "runs.db") as store:
         assert list(store.list()) == []
 

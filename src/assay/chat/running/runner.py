@@ -262,7 +262,7 @@ class Runner:
             if error.unknown:
                 raise UsageError(f"the agent '{agent}' cannot be found, so nothing was played: {error}") from None
             if error.unfit:
-                raise UsageError(f"the agent '{agent}' cannot be played, so nothing was: {error}") from None
+                raise UsageError(f"the agent '{agent}' cannot be used, so nothing was played: {error}") from None
             self._refused[agent] = error
         except CrashedError:
             pass  # the first scenario tries again and reports any crash
