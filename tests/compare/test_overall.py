@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.chat.scoring.answers import Answer, Record, Status
 from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.scores import Scores
-from assay.compare.overall import overall
+from assay.compare.overall import ScenarioTable, overall
 from assay.compare.standing import CriterionMeans, WeightRange, contributions, group_ranges, ranges, standing
 from assay.compare.weights import (
     DEFAULT_WEIGHTS,
@@ -357,6 +357,44 @@ def test_a_lead_that_every_scenario_shares_is_certain_and_one_of_a_single_scenar
     assert unsure.lead.low <= 0 < (unsure.lead.value or 0) < (unsure.lead.high or 0)
     # In (29/30)^29 = 37 % of the resamples that scenario is missing and the two tie.
     assert unsure.first["lang"] == pytest.approx(0.37 / 2, abs=0.03)
+
+
+def _measured_in(measured: int, scenarios: int) -> Scores:
+    """A metric that some scenarios do not measure, and that is 0.2 better for adk wherever it is measured."""
+    scores = {"adk": 0.9, "lang": 0.7}
+    answers = [
+        answer(agent, f"s{at}", score if at < measured else None)
+        for at in range(scenarios)
+        for agent, score in scores.items()
+    ]
+    return Scores(tuple(answers), (metric("m"),))
+
+
+@pytest.mark.parametrize(("measured", "is_sure"), [(1, False), (3, False), (5, False), (6, True), (30, True)])
+def test_scenarios_that_do_not_measure_a_criterion_make_a_lead_by_it_no_surer(measured: int, is_sure: bool) -> None:
+    """Five that agree are chance once in 16 times, six once in 32, however many others say nothing."""
+    found = overall(_measured_in(measured, 30), EQUAL_WEIGHTS).uncertainty
+    assert found.lead is not None
+    assert found.lead.low is not None
+    assert found.lead.value == pytest.approx(0.1)
+    assert (found.lead.low > 0) is is_sure
+    if is_sure:
+        assert found.needed is None
+    else:
+        assert found.needed is not None
+        assert found.needed[0] >= 6 * 30 / measured  # of which 6 would measure it
+
+
+def test_a_criterion_of_one_scenario_tells_agents_apart_in_the_resamples_that_have_it() -> None:
+    found = overall(_measured_in(1, 30), EQUAL_WEIGHTS).uncertainty
+    # (29/30)^30 = 36 % of the resamples lack it, and the two tie.
+    assert found.first["lang"] == pytest.approx(0.36 / 2, abs=0.03)
+
+
+def test_what_one_gives_up_has_to_be_seen_in_enough_scenarios() -> None:
+    few, many = (ScenarioTable.of(_measured_in(measured, 30)).behind("lang", level=0.95) for measured in (5, 6))
+    assert not few
+    assert [(one.criterion, one.to) for one in many] == [("m", "adk")]
 
 
 def test_the_lead_is_a_paired_difference() -> None:

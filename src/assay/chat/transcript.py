@@ -75,6 +75,8 @@ class Turn(_Model):
     """What is wrong with the history that the model was sent: a call without a result, half of an answer."""
     stored: dict[str, Any] | None = None
     """What is stored about the user after the turn; None if that is unknown."""
+    never_ordered: list[str] = Field(default_factory=list)
+    """Products that the user ordered and then cancelled, and that were never on order."""
 
     @property
     def is_scored(self) -> bool:

@@ -36,7 +36,7 @@ from assay.stats import SHARE, Changes, Difference, difference
 from assay.stats.jackknife import Strata, ends, share_contributions, unit_contributions
 from assay.stats.paired import allowing_for_sign, cases_needed, fewest_of_one_sign
 from assay.stats.resamples import Resamples
-from assay.types import Estimate, Floats
+from assay.types import Estimate, Floats, Ints
 
 if TYPE_CHECKING:
     from assay.chat.load.results import AgentLoad
@@ -275,7 +275,7 @@ class ScenarioTable:
         elif self._differ_once(weights, reps, seed):
             first_in = {}
         else:
-            first_in = self._first(weighed(self._resampled(reps, seed)))
+            first_in = self._first(self._weighed(weights, between=True)(self._resampled(reps, seed)))
         return Uncertainty(
             {
                 agent: replace(blank, value=value, low=float(low[at]), high=float(high[at]))
@@ -296,9 +296,11 @@ class ScenarioTable:
         once = self._once(weights, first) - self._once(weights, second)
         once = once if abs(once) > TIE else 0.0
         varying = value - once if abs(value - once) > TIE else 0.0
-        only = self._weighed(weights, varying=True)
+        only = self._weighed(weights, varying=True, between=True)
         parts = unit_contributions(self._table, only, only(self._table.sum(axis=0)), Strata.of(None, n))
-        found, changes = self.lead_of(varying, parts[:, first] - parts[:, second], level)
+        counted = [not one.once and weights.of(one) > 0 and one in self.means.criteria for one in self.criteria]
+        apart = self._apart(first, second, np.flatnonzero(counted))
+        found, changes = self.lead_of(varying, parts[:, first] - parts[:, second], apart, level)
         lead = Lead(value, found, once, None)
         # What was measured once stays as it is, so the scenarios have to show the rest of the lead.
         if not lead.is_open or value <= TIE:
@@ -308,22 +310,31 @@ class ScenarioTable:
         wanted = found if is_alike else replace(found, value=value)
         margin = max(once, 0.0) if is_alike else 0.0
         needed = cases_needed(wanted, n, margin=margin, level=level, changes=changes)
-        fewest = fewest_of_one_sign(level)
+        # So many that, at the same rate, enough of them tell the agents apart.
+        fewest = math.ceil(fewest_of_one_sign(level) * n / apart) if apart else 0
         if needed is not None:
             needed = max(needed[0], fewest), max(needed[1], fewest)
         elif varying > 0 and not found.error and n < fewest:
             needed = fewest, fewest
         return replace(lead, needed=needed)
 
+    def _apart(self, first: int, second: int, criteria: Ints) -> int:
+        """How many scenarios tell two agents apart by one of the criteria; the others say nothing about who is ahead."""
+        sums, counts = (table[:, [first, second]][..., criteria] for table in (self.sums, self.counts))
+        known = counts > 0
+        means = np.where(known, sums, 0.0) / np.where(known, counts, 1.0)
+        differ = (np.abs(means[:, 0] - means[:, 1]) > TIE) | (known[:, 0] != known[:, 1])
+        return int(differ.any(axis=-1).sum())
+
     @staticmethod
-    def lead_of(value: float, ahead: Floats, level: float) -> tuple[Difference, Changes]:
-        """A lead with its interval, from what each scenario contributes to it."""
+    def lead_of(value: float, ahead: Floats, apart: int, level: float) -> tuple[Difference, Changes]:
+        """A lead with its interval, from what each scenario contributes to it; `apart` of them tell the agents apart."""
         n = len(ahead)
         changes = Changes.of(np.zeros(n), np.round(value + ahead * n, 12), possible=1.0)
         found = difference(value, contributions=ahead, freedom=n - 1, level=level, changes=changes)
         assert found is not None
         # A few scenarios may be alike by chance, and their spread then says nothing about others.
-        return allowing_for_sign(found, n, level), changes
+        return allowing_for_sign(found, apart, level), changes
 
     def _differ_once(self, weights: Weights, reps: int, seed: int) -> bool:
         """Whether agents differ in what was measured once, and are alike in every resample otherwise."""
@@ -354,7 +365,7 @@ class ScenarioTable:
             elif n > 1:
                 columns = [self.agents.index(name) for name in (best, agent)]
                 one = self._contributions(at, columns[0]) - self._contributions(at, columns[1])
-                ends_of = self.lead_of(by, one, level)[0]
+                ends_of = self.lead_of(by, one, self._apart(*columns, np.array([at])), level)[0]
                 if ends_of.low > 0:
                     found.append(Shortcoming(criterion.name, best, by, ends_of.low, ends_of.high))
         return sorted(found, key=lambda one: -one.by)
@@ -374,16 +385,21 @@ class ScenarioTable:
         n = len(self.sums)
         return np.concatenate([self.sums.reshape(n, -1), self.counts.reshape(n, -1)], axis=1)
 
-    def _weighed(self, weights: Weights, *, varying: bool = False) -> Callable[[Floats], Floats]:
+    def _weighed(
+        self, weights: Weights, *, varying: bool = False, between: bool = False
+    ) -> Callable[[Floats], Floats]:
         """A function from sums and counts of all scenarios, shape (…, 2 · agents · criteria), to overalls, (…, agents).
 
         A part of the scenarios may not measure some criterion. Without the criterion it would be a mean of different
-        things, so the agent keeps its mean over all scenarios there. With `varying`, only the part of an overall that
+        things, so the agent keeps its mean over all scenarios there; if agents are compared (`between`), all keep the
+        same, because that part shows no difference between them. With `varying`, only the part of an overall that
         scenarios vary.
         """
         counts = self.counts.sum(axis=0)
         known = (counts > 0).all(axis=0)
         whole = self.sums.sum(axis=0) / np.maximum(counts, 1)
+        if between:
+            whole = np.broadcast_to(whole.mean(axis=0), whole.shape)
         weighed = np.array([weights.of(criterion) for criterion in self.criteria])[known]
         total = weighed.sum()
         if varying:

@@ -114,6 +114,30 @@ def test_a_function_is_checked_by_what_it_ordered_and_not_by_what_it_says() -> N
     assert [one.failures[0].says for one in answers] == ["it is {'Trail Runner': 2}", "what is stored is unknown"]
 
 
+def test_who_never_orders_does_not_pass_because_nothing_is_on_order_in_the_end() -> None:
+    async def does(message: str) -> str:
+        orders = (await list_orders())["orders"]
+        if "cancel" in message:
+            for row in orders:
+                await cancel_order(row["order"])
+            return "I have cancelled the Rain Jacket."
+        if "order" in message or "take" in message:
+            await place_order("Rain Jacket")
+            return "I have ordered the Rain Jacket."
+        return "Gladly."
+
+    async def only_looks(message: str) -> str:
+        await list_orders()
+        return "I have ordered the Rain Jacket and cancelled it."
+
+    suite = load_suite("shop").select(ids=["shop-cancelled"])
+    answers = run(suite, {"does": does, "looks": only_looks}, baselines=False).answers
+    failed = {one.agent: [str(check) for check in one.failures] for one in answers if one.failures}
+    assert failed["looks"] == ["orders Rain Jacket before it is cancelled: it was never on order"]
+    # It orders once more when it is asked what was ordered.
+    assert failed["does"] == ["stores orders: {}: it is {'Rain Jacket': 1}"]
+
+
 @pytest.mark.frameworks
 @pytest.mark.slow(seconds=5)
 @pytest.mark.skipif("pydantic-ai" not in AGENTS.names(), reason="needs Pydantic AI")

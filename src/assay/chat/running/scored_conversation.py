@@ -360,7 +360,17 @@ class ScoredConversation:
             history_flaws=record.history_flaws or [],
             stored=dict(played.preferences) if self._knows_stored(played) else None,
         )
+        if played.turn == len(self._trial.scenario.turns) - 1:
+            turn.never_ordered = self._never_ordered(turn)
         return turn, left_out
+
+    def _never_ordered(self, last: Turn) -> list[str]:
+        """The products that a persona changes their mind about and that were on order after no turn."""
+        persona = self._trial.scenario.persona
+        if persona is None or last.stored is None:
+            return []
+        ordered = {product for turn in (*self._turns, last) for product in (turn.stored or {}).get(ORDERS) or ()}
+        return [product for product in persona.changes_mind if product not in ordered]
 
 
 class Unscored:

@@ -137,6 +137,8 @@ def _state(turn: Turn) -> Iterator[FailedCheck]:
         elif turn.stored.get(name) != value:
             found = f"it is {_plain(turn.stored[name])}" if name in turn.stored else "nothing is stored"
             yield FailedCheck(f"stores {name}: {_plain(value)}", _short(found))
+    for product in turn.never_ordered:  # nothing is left to cancel if nothing was done
+        yield FailedCheck(f"orders {product} before it is cancelled", "it was never on order")
 
 
 def _history(turn: Turn) -> Iterator[FailedCheck]:
