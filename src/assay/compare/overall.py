@@ -319,7 +319,7 @@ class ScenarioTable:
         return replace(lead, needed=needed)
 
     def _apart(self, first: int, second: int, criteria: Ints) -> int:
-        """How many scenarios tell two agents apart by one of the criteria; the others say nothing about who is ahead."""
+        """How many scenarios tell two agents apart by one of the criteria; others say nothing of who is ahead."""
         sums, counts = (table[:, [first, second]][..., criteria] for table in (self.sums, self.counts))
         known = counts > 0
         means = np.where(known, sums, 0.0) / np.where(known, counts, 1.0)
@@ -328,7 +328,7 @@ class ScenarioTable:
 
     @staticmethod
     def lead_of(value: float, ahead: Floats, apart: int, level: float) -> tuple[Difference, Changes]:
-        """A lead with its interval, from what each scenario contributes to it; `apart` of them tell the agents apart."""
+        """A lead with its interval, from what each scenario contributes; `apart` of them tell the agents apart."""
         n = len(ahead)
         changes = Changes.of(np.zeros(n), np.round(value + ahead * n, 12), possible=1.0)
         found = difference(value, contributions=ahead, freedom=n - 1, level=level, changes=changes)
@@ -385,9 +385,7 @@ class ScenarioTable:
         n = len(self.sums)
         return np.concatenate([self.sums.reshape(n, -1), self.counts.reshape(n, -1)], axis=1)
 
-    def _weighed(
-        self, weights: Weights, *, varying: bool = False, between: bool = False
-    ) -> Callable[[Floats], Floats]:
+    def _weighed(self, weights: Weights, *, varying: bool = False, between: bool = False) -> Callable[[Floats], Floats]:
         """A function from sums and counts of all scenarios, shape (…, 2 · agents · criteria), to overalls, (…, agents).
 
         A part of the scenarios may not measure some criterion. Without the criterion it would be a mean of different
