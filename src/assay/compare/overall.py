@@ -363,9 +363,9 @@ class ScenarioTable:
             if criterion.once:
                 found.append(Shortcoming(criterion.name, best, by, None, None))
             elif n > 1:
-                columns = [self.agents.index(name) for name in (best, agent)]
-                one = self._contributions(at, columns[0]) - self._contributions(at, columns[1])
-                ends_of = self.lead_of(by, one, self._apart(*columns, np.array([at])), level)[0]
+                first, second = (self.agents.index(name) for name in (best, agent))
+                one = self._contributions(at, first) - self._contributions(at, second)
+                ends_of = self.lead_of(by, one, self._apart(first, second, np.array([at])), level)[0]
                 if ends_of.low > 0:
                     found.append(Shortcoming(criterion.name, best, by, ends_of.low, ends_of.high))
         return sorted(found, key=lambda one: -one.by)
