@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -395,6 +396,32 @@ def test_what_one_gives_up_has_to_be_seen_in_enough_scenarios() -> None:
     few, many = (ScenarioTable.of(_measured_in(measured, 30)).behind("lang", level=0.95) for measured in (5, 6))
     assert not few
     assert [(one.criterion, one.to) for one in many] == [("m", "adk")]
+
+
+def test_what_every_scenario_passed_may_still_fail_in_those_that_were_not_played() -> None:
+    some = [answer("adk", f"s{at}", score) for at, score in enumerate((0.5, 0.6, 0.5, 0.6))]
+    found = overall(Scores(tuple(some), (metric("m"),)), EQUAL_WEIGHTS).uncertainty.values["adk"]
+    assert (found.value, found.low is None) == (pytest.approx(0.775), False)
+    # Four scenarios can have missed 1 - 0.025^(1/4) = 60 % of all; the share of trials passed is half of the overall.
+    assert found.value - found.low > 0.5 * (1 - 0.025 ** (1 / 4))  # type: ignore[operator]
+    assert found.high - found.value < 0.1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("scenarios", [5, 10, 20])
+def test_the_interval_of_an_overall_contains_the_truth(scenarios: int) -> None:
+    """Nine of ten trials pass, a metric follows them, and one varies: the overall is 0.9 · 2/3 + 0.85 · 1/3."""
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(200):
+        passed = rng.random(scenarios) < 0.9
+        sums = np.stack([passed, passed, rng.choice([0.7, 1.0], scenarios)], axis=1)[:, None, :].astype(float)
+        criteria = tuple(Criterion(name, "functional", "?") for name in (TRIALS_PASSED, "follows", "varies"))
+        table = ScenarioTable(("adk",), criteria, sums, np.ones_like(sums), {})
+        found = table.overall(EQUAL_WEIGHTS, reps=2).uncertainty.values["adk"]
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= (0.9 + 0.9 + 0.85) / 3 <= found.high
+    assert covered >= 0.93 * 200
 
 
 def test_the_lead_is_a_paired_difference() -> None:

@@ -36,6 +36,7 @@ from assay.stats import SHARE, Changes, Difference, difference
 from assay.stats.jackknife import Strata, ends, share_contributions, unit_contributions
 from assay.stats.paired import allowing_for_sign, cases_needed, fewest_of_one_sign
 from assay.stats.resamples import Resamples
+from assay.stats.tails import largest_chance
 from assay.types import Estimate, Floats, Ints
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ class ScenarioTable:
             return Uncertainty({}, None, {})
         n = len(self.sums)
         blank = Estimate(
-            None, level=level, unit="scenario", n=n, n_units=n, method=f"t interval, jackknife of {n} scenarios"
+            None, level=level, unit="scenario", n=n, n_units=n, method=f"t interval{SHARE.words}, jackknife of {n} scenarios"
         )
         if n < 2:
             blank = replace(blank, method="none: one scenario only")
@@ -264,6 +265,11 @@ class ScenarioTable:
         parts = unit_contributions(self._table, weighed, values, within)
         error, skewness = within.spread(parts)
         low, high = ends(values, error, skewness, n - 1, level=level, scale=SHARE, n=n)
+        down, up = self._unseen(weights, level)
+        # Without any spread, the interval is already as wide as what has not been seen.
+        join = np.where(error > TIE, 1.0, 0.0)
+        low = np.maximum(values - np.hypot(values - low, join * down), 0.0)
+        high = np.minimum(values + np.hypot(high - values, join * up), 1.0)
         lead, by_scenarios, needed, once = None, None, None, 0.0
         if now.lead is not None:
             found = self.lead(weights, *now.order[:2], level=level)
@@ -287,6 +293,27 @@ class ScenarioTable:
             once,
             needed,
         )
+
+    def _unseen(self, weights: Weights, level: float) -> tuple[Floats, Floats]:
+        """How much lower and higher each agent's overall may be, shape (agents,), by what no scenario has shown.
+
+        A criterion that is the same in every scenario that measures it has no spread. The part of all scenarios that so
+        many can have missed may be as bad or as good as is possible: the exact bound of a share of 0 or 1.
+        """
+        total = sum(weights.of(criterion) for criterion in self.means.criteria)
+        down, up = np.zeros((2, len(self.agents)))
+        for at, criterion in enumerate(self.criteria):
+            share = 0.0 if criterion.once else weights.of(criterion) / total
+            if not share or criterion not in self.means.criteria:
+                continue
+            for agent in range(len(self.agents)):
+                known = self.counts[:, agent, at] > 0
+                seen = self.sums[known, agent, at] / self.counts[known, agent, at]
+                if np.ptp(seen) <= TIE:
+                    missed = share * largest_chance(0, len(seen), (1 - level) / 2)
+                    down[agent] += missed * seen[0]
+                    up[agent] += missed * (1 - seen[0])
+        return down, up
 
     def lead(self, weights: Weights, ahead: str, behind: str, *, level: float) -> Lead:
         """How far one agent is ahead of another, from two scenarios on."""
