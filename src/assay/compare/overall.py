@@ -254,7 +254,7 @@ class ScenarioTable:
             return Uncertainty({}, None, {})
         n = len(self.sums)
         blank = Estimate(
-            None, level=level, unit="scenario", n=n, n_units=n, method=f"t interval{SHARE.words}, jackknife of {n} scenarios"
+            None, level=level, unit="scenario", n=n, n_units=n, method=f"t interval, jackknife of {n} scenarios"
         )
         if n < 2:
             blank = replace(blank, method="none: one scenario only")
