@@ -401,6 +401,7 @@ def test_what_one_gives_up_has_to_be_seen_in_enough_scenarios() -> None:
 def test_what_every_scenario_passed_may_still_fail_in_those_that_were_not_played() -> None:
     some = [answer("adk", f"s{at}", score) for at, score in enumerate((0.5, 0.6, 0.5, 0.6))]
     found = overall(Scores(tuple(some), (metric("m"),)), EQUAL_WEIGHTS).uncertainty.values["adk"]
+    assert found.value is not None
     assert found.value == pytest.approx(0.775)
     # Four scenarios can have missed 1 - 0.025^(1/4) = 60 % of all; the share of trials passed is half of the overall.
     assert found.low is not None
