@@ -73,6 +73,38 @@ def test_a_budget_holds_whatever_runs_at_a_time_and_all_agents_play_the_same(at_
     assert all(answer.passed and answer.record and answer.record.cost == TURN for answer in sink.answers)
 
 
+def test_a_budget_plays_as_far_with_many_at_a_time_as_with_one() -> None:
+    def answers(at_once: int) -> dict[tuple[str, str], int]:
+        agents = {name: talker() for name in ("a", "b")}
+        pace: dict[str, Any] = {"jobs": at_once, "concurrency": at_once, "warm_up": False}
+        sink, state, budget = played((1, 3, 2) * 8, 70 * TURN, agents=agents, **pace)
+        assert state.stopped is not None
+        # The sentence adds up: what comes next does not fit beside what was spent.
+        assert state.stopped.spent == budget.spent
+        assert state.stopped.spent + state.stopped.needed > 70 * TURN
+        return {(one.agent, one.scenario): one.turn for one in sink.answers}
+
+    assert answers(1) == answers(4) == answers(16)
+
+
+def test_a_conversation_that_others_leave_no_money_for_is_played_after_them() -> None:
+    """The first turn of b costs five times as much from the second scenario on: its reserve is too small by then."""
+    calls = 0
+
+    async def dearer(message: str) -> dict[str, Any]:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(0)
+        return {"text": RIGHT, "input_tokens": 1000 if calls <= 3 else 5000, "output_tokens": 500}
+
+    agents = {"a": talker(), "b": dearer}
+    sink, state, budget = played((3,) * 6, 0.22, agents=agents, jobs=8, concurrency=4, warm_up=False)
+    assert budget.spent <= 0.22
+    by_agent = {name: {one.scenario for one in sink.answers if one.agent == name} for name in agents}
+    assert by_agent["a"] == by_agent["b"]
+    assert state.stopped is None or state.stopped.spent + state.stopped.needed > 0.22
+
+
 def test_enough_money_plays_everything() -> None:
     _, state, budget = played((2, 1), 40 * TURN, agents={"a": talker()})
     assert state.stopped is None

@@ -1,7 +1,7 @@
 """The budget of a run: what may be spent, what was spent, and what is reserved for conversations under way.
 
 Money is reserved before a conversation starts: for each of its turns twice what the costliest turn of the agent cost so
-far, and more for later turns of a longer conversation, because its history grows. Before an agent's first turn, the
+far, and more for turns later than any that was played, because the history grows. Before an agent's first turn, the
 limits of a turn decide. So the budget is not exceeded, however many conversations run at a time.
 """
 
@@ -52,7 +52,7 @@ class Budget:
         self._limits = limits
         self._reserved: dict[AnswerKey, float] = {}
         self._worst: dict[str, tuple[float, int]] = {}
-        """By agent, the costliest turn so far, and its place in its conversation."""
+        """By agent, what the costliest turn so far cost, and the place in its conversation of the latest."""
 
     @property
     def committed(self) -> float:
@@ -63,8 +63,8 @@ class Budget:
         """The most that turns `first` to `end` of a conversation are expected to cost."""
         if agent not in self._worst:
             return (end - first) * self._declared(agent)
-        worst, place = self._worst[agent]
-        return sum(_MARGIN * worst * max(1.0, (at + 1) / (place + 1)) for at in range(first, end))
+        worst, latest = self._worst[agent]
+        return sum(_MARGIN * worst * max(1.0, (at + 1) / (latest + 1)) for at in range(first, end))
 
     def _declared(self, agent: str) -> float:
         price, calls = self._price_of(agent), self._limits.model_calls
@@ -100,8 +100,8 @@ class Budget:
 
     def learn(self, agent: str, at: int, cost: float) -> None:
         """Reserve by what a turn of an agent cost, at a place in its conversation, and not by its limits any more."""
-        if cost >= self._worst.get(agent, (0.0, 0))[0]:
-            self._worst[agent] = (cost, at)
+        worst, latest = self._worst.get(agent, (0.0, 0))
+        self._worst[agent] = (max(cost, worst), max(at, latest))
 
     def ends(self, key: AnswerKey, at: int, turns: int) -> Shortfall | None:
         """Whether a conversation must end after turn `at`, because its turns cost more than was reserved.
@@ -111,5 +111,8 @@ class Budget:
         if at + 2 >= turns:
             return None
         needed = self.turns_cost(key[0], at + 1, at + 3)
-        of_others = self.committed - self._reserved.get(key, 0.0)
-        return Shortfall(self.limit, self.spent, needed) if of_others + needed > self.limit else None
+        return Shortfall(self.limit, self.spent, needed) if self.committed_besides(key) + needed > self.limit else None
+
+    def committed_besides(self, key: AnswerKey) -> float:
+        """What was spent, and what is reserved for other conversations."""
+        return self.committed - self._reserved.get(key, 0.0)

@@ -150,7 +150,8 @@ class Runner:
             try:
                 unscored.add(await self._play(trial, sink))
             except OutOfBudgetError:
-                return
+                if self.spending.is_postponed(trial):
+                    waiting.appendleft(trial)
             finally:
                 self.spending.release(trial.key)
 
@@ -164,11 +165,12 @@ class Runner:
             report(state)
 
         unscored = Unscored(self.scorer.at_once, count)
+        waiting = deque(trials)
         try:
             if self.pace.jobs == 1:
-                await self._one_by_one(deque(trials), play, play_row, unscored)
+                await self._one_by_one(waiting, play, play_row, unscored)
             else:
-                await self._at_once(deque(trials), play, unscored)
+                await self._at_once(waiting, play, unscored)
             await unscored.none_left()
         finally:
             unscored.abandon()

@@ -12,7 +12,9 @@ from assay.chat.scoring.answers import AnswerKey, Record
 
 
 class OutOfBudgetError(Exception):
-    """A conversation must not go on; the shortfall says why."""
+    """A conversation must not go on. It is played again once others need less than was reserved for them; if there are
+    none, the shortfall says why the run ends.
+    """
 
 
 class Spending:
@@ -32,6 +34,8 @@ class Spending:
         self._user_price = user_price
         self._has_user_model = has_user_model
         self._reserved_blocks: set[tuple[str, int]] = set()
+        self._postponed: set[AnswerKey] = set()
+        """Conversations that were broken off while others held money that they may not need."""
         self.shortfall: Shortfall | None = None
         """Why the rest of the run is not played; None if it is."""
 
@@ -46,17 +50,24 @@ class Spending:
         Money that conversations under way do not use may cover it later; if there are none, it is never covered.
         """
         block = (trial.scenario.id, trial.repetition)
-        if self._budget is None or block in self._reserved_blocks:
+        is_postponed = trial.key in self._postponed
+        if self._budget is None or (block in self._reserved_blocks and not is_postponed):
             return True
-        if self.shortfall is not None:
+        if self.shortfall is not None or (is_postponed and not is_idle):
             return False
         trials = [one for one in waiting if (one.scenario.id, one.repetition) == block]
+        trials = [trial] if is_postponed else trials
         shortfall = self._budget.reserve((one.key, len(one.scenario.turns)) for one in trials)
         if shortfall is None:
             self._reserved_blocks.add(block)
+            self._postponed.discard(trial.key)
         elif is_idle:
             self.shortfall = shortfall
         return shortfall is None
+
+    def is_postponed(self, trial: Trial) -> bool:
+        """Whether a conversation was broken off and is played again once no other is under way."""
+        return trial.key in self._postponed
 
     def cost_of(self, agent: str, record: Record) -> float | None:
         """What a turn cost; None if the price of the agent's model or the tokens are not known."""
@@ -84,9 +95,12 @@ class Spending:
         self._budget.charge(trial.key, played.turn, self._cost_of_both(trial.agent, played.record))
         shortfall = None if is_last else self._budget.ends(trial.key, played.turn, len(trial.scenario.turns))
         if shortfall is not None:
+            if self._budget.committed_besides(trial.key) > self._budget.spent:
+                self._postponed.add(trial.key)
+            else:
+                self.shortfall = self.shortfall or shortfall
             # The agent is in its next turn already, which is paid for and lost.
             self._budget.charge(trial.key, played.turn + 1, None)
-            self.shortfall = self.shortfall or shortfall
             raise OutOfBudgetError
 
     def charge_warm_up(self, key: AnswerKey, played: PlayedTurn) -> None:
