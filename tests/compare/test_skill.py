@@ -72,3 +72,13 @@ def test_scenarios_in_common_may_be_none() -> None:
     found = skill_over(scored(*agents_of("a", [True])), scored(*agents_of("stock", [True], first=5)))
     assert found.skill["a"].value is None
     assert found.to_json()["skill"]["a"] == {"value": None, "low": None, "high": None, "over": None}
+
+
+@pytest.mark.parametrize("passed", [[True, True, False], [True, False], [True, True, False, True, True]])
+def test_an_agent_cannot_be_worse_than_one_that_passes_nothing(passed: list[bool]) -> None:
+    """Over a baseline that passes none of n, whose share may be up to b = 1 − 0.025^(1/n), that is −b ÷ (1 − b)."""
+    nothing = [False] * len(passed)
+    found = skill_over(scored(*agents_of("a", passed)), scored(*agents_of("stock", nothing))).skill["a"]
+    b = 1 - 0.025 ** (1 / len(passed))
+    assert found.low is not None
+    assert -b / (1 - b) - 1e-9 <= found.low < (found.value or 0.0)

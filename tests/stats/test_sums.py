@@ -218,6 +218,17 @@ def test_a_figure_without_a_range_has_no_interval_if_no_episode_changes_it() -> 
     assert (found.value, found.low, found.method) == (2.0, None, "none: no episode differs")
 
 
+@pytest.mark.parametrize("cases", [3, 4, 5])
+def test_the_correction_of_few_cases_does_not_run_away_on_a_logarithmic_scale(cases: int) -> None:
+    """Seconds of which one is twenty times the others: three of them had one up to two million times as high."""
+    seconds = np.array([0.0005, 0.0004, 0.01, 0.0005, 0.0004][:cases])
+    parts = [np.array([one, 1.0]) for one in seconds]
+    found = sum_interval(parts, quotient, EPISODE, n=cases, scale=POSITIVE)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 < found.low < seconds.mean() < found.high < 1000 * seconds.mean()
+
+
 def test_the_contributions_of_two_estimates_may_be_subtracted() -> None:
     plan = Resampling("episode", keep=True)
     a, b = (share_interval(hits, [10, 10, 0, 10], plan) for hits in ([5, 6, 0, 7], [7, 8, 0, 9]))

@@ -360,6 +360,8 @@ class ScenarioTable:
         changes = Changes.of(np.zeros(n), np.round(value + ahead * n, 12), possible=1.0)
         found = difference(value, contributions=ahead, freedom=n - 1, level=level, changes=changes)
         assert found is not None
+        # Overalls lie between 0 and 1, so no lead is larger than 1.
+        found = replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
         # A few scenarios may be alike by chance, and their spread then says nothing about others.
         return allowing_for_sign(found, apart, level), changes
 

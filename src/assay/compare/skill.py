@@ -6,14 +6,14 @@ Skill is (agent − baseline) ÷ (1 − baseline), with the better of the baseli
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from assay.chat.scoring.metric import Metric
 from assay.chat.scoring.scores import Scores
-from assay.stats import SKILL, Resampling, sum_interval
+from assay.stats import SHARE, SKILL, Resampling, sum_interval
 from assay.types import Estimate, Floats
 
 
@@ -120,7 +120,19 @@ def _estimate(of_agent: Mapping[str, float], of_baseline: Mapping[str, float]) -
     """Skill on common scenarios, with its interval."""
     common = [scenario for scenario in of_agent if scenario in of_baseline]
     rows = [np.array([of_agent[scenario], of_baseline[scenario], 1.0]) for scenario in common]
-    return sum_interval(rows, _skill_of_sums, Resampling("episode"), n=len(common), scale=SKILL, unit="scenario")
+    plan, n = Resampling("episode"), len(common)
+    found = sum_interval(rows, _skill_of_sums, plan, n=n, scale=SKILL, unit="scenario")
+    baseline = sum_interval([row[1:] for row in rows], _share_of_sums, plan, n=n, scale=SHARE, unit="scenario")
+    if found.low is None or baseline.high is None or baseline.high >= 1:
+        return found
+    # No agent passes fewer trials than none, and the baseline hardly more than its interval says.
+    return replace(found, low=max(found.low, -baseline.high / (1 - baseline.high)))
+
+
+def _share_of_sums(sums: Floats) -> Floats:
+    """A share from its sum and the number of scenarios, shape (…, 2)."""
+    total, n = np.moveaxis(sums, -1, 0)
+    return np.asarray(total / n)
 
 
 def _skill_of_sums(sums: Floats) -> Floats:

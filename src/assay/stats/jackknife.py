@@ -24,6 +24,9 @@ from assay.types import Floats, Ints
 # Skewness of a figure beyond this is not corrected for: estimated from a few episodes it is mostly noise, and the
 # interval would be several times as wide (chosen by simulation).
 _MOST_SKEWED = 0.3
+# Beyond skewness × t of 1, Hall's transformation bends sharply. On a scale that is logarithmic, three cases could then
+# have an interval of a factor of a million, so the product is limited to what five cases have (t = 2.78).
+_MOST_BENT = 0.84
 # How much more skewed the rest may be than the few cases seen (`cautious`), by simulation: enough for skewness of √2.
 _UNSEEN_SKEWNESS, _MOST_UNSEEN, _ALWAYS_SEEN = 5.0, 0.7, 0.05
 # A spread this small, relative to the value, is a rounding error.
@@ -46,6 +49,8 @@ class Scale:
     back: Callable[[Floats], Floats]
     skewed: bool = True
     """Whether to correct for skewness."""
+    is_logarithmic: bool = False
+    """Whether `back` grows exponentially on a side, so that few cases have no bounds to speak of."""
 
 
 PLAIN = Scale("", None, lambda x: x, np.ones_like, lambda y: y)
@@ -66,9 +71,10 @@ SKILL = Scale(
     lambda x: 2 * x - np.log1p(-x),
     lambda x: 2 + 1 / (1 - x),
     lambda y: _below_one(y),
+    is_logarithmic=True,
 )
 """For numbers up to 1 that have no lower end, such as R² and skill: logarithmic near 1, linear far below."""
-POSITIVE = Scale(" on the logarithmic scale", None, np.log, lambda x: 1 / x, np.exp)
+POSITIVE = Scale(" on the logarithmic scale", None, np.log, lambda x: 1 / x, np.exp, is_logarithmic=True)
 """For numbers above 0."""
 RATE = replace(POSITIVE, range=(0.0, np.inf))
 """For errors per case: 0 is perfect, and 1 is what a result without any right case has."""
@@ -227,7 +233,8 @@ def ends(
     """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         middle, half = scale.forward(value), error * scale.slope(value)
-        low, high = hull(middle, half, skewness if scale.skewed else np.zeros_like(half), freedom, level)
+        skewness = skewness if scale.skewed else np.zeros_like(half)
+        low, high = hull(middle, half, skewness, freedom, level, is_logarithmic=scale.is_logarithmic)
         low, high = scale.back(low), scale.back(high)
     certain = ~(error > _NOTHING * np.maximum(np.abs(value), 1e-3)) & ~np.isnan(error) & ~np.isnan(value)
     if certain.any():
@@ -246,9 +253,11 @@ def hull(
     level: float,
     *,
     most_skewed: float = _MOST_SKEWED,
+    is_logarithmic: bool = False,
 ) -> tuple[Floats, Floats]:
     """The hull of the t interval and of the same corrected for skewness; all arrays of shape (m,)."""
     t = np.array([t_quantile(1 - (1 - level) / 2, one) for one in np.atleast_1d(freedom).tolist()])
+    most_skewed = np.minimum(most_skewed, _MOST_BENT / t) if is_logarithmic else most_skewed
     corrected = _corrected(t, np.clip(skewness, -most_skewed, most_skewed))
     return middle - error * np.fmax(corrected[0], t), middle - error * np.fmin(corrected[1], -t)
 
