@@ -49,17 +49,18 @@ def test_an_agent_that_passes_everything_leads_and_one_that_passes_half_does_not
     assert users(found).lead == pytest.approx(0.5 * 5 / 8)
     assert leader_words(users(found)) == "a leads"
     assert given_up_words(users(found)) == "No measured criterion is given up."
-    assert needed_words(users(found)) == ""
+    assert needed_words(users(found), found) == ""
 
 
 def test_a_lead_that_chance_explains_says_how_many_scenarios_would_decide() -> None:
     scores = scored(*(answer(agent, f"s{at}", (agent, at) != ("b", 3)) for agent in "ab" for at in range(12)))
-    one = users(decided(scores))
+    found = decided(scores)
+    one = users(found)
     assert one.sureness == "open"
     assert one.needed is not None
     assert one.needed[1] > 12
     assert "nothing separates it from b" in leader_words(one)
-    assert "such scenarios would decide" in needed_words(one)
+    assert "such scenarios would decide" in needed_words(one, found)
     assert given_up_words(one) == ""
 
 
@@ -69,14 +70,15 @@ def test_a_lead_that_nobody_could_be_sure_of_is_a_tie() -> None:
         return 0.9 if (agent == "b") == (at % 2 == 0 or at == 39) or at == 37 else 0.8
 
     scores = scored(*(answer(agent, f"s{at}", score=score(agent, at)) for agent in "abc" for at in range(40)))
-    one = users(decided(scores))
+    found = decided(scores)
+    one = users(found)
     assert (one.sureness, one.leaders[0], one.lead, one.first_in) == ("tie", "b", None, None)
     assert set(one.leaders) == {"a", "b", "c"}
     assert one.apart is not None
     assert 0.0005 < one.apart < 0.01
     assert leader_words(one) == "b, a and c tie"
     assert by_words(one).startswith("Their overall scores differ by at most 0.00")
-    assert needed_words(one) == "Only many times as many scenarios of this kind could tell them apart."
+    assert needed_words(one, found) == "Only many times as many scenarios of this kind could tell them apart."
     assert one.to_json()["apart"] == one.apart
 
 
@@ -128,7 +130,7 @@ def test_turns_answered_count_only_if_one_was_not() -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 1e-5])
 def test_a_few_scenarios_that_are_alike_are_not_sure(spread: float) -> None:
-    def cheaper(scenarios: int) -> PriorityAnswer:
+    def cheaper(scenarios: int) -> Decision:
         costs = [("a", 0.01, 0.0), ("b", 0.011, spread)]
         return decided(
             scored(
@@ -138,17 +140,18 @@ def test_a_few_scenarios_that_are_alike_are_not_sure(spread: float) -> None:
                     for at in range(scenarios)
                 )
             )
-        ).answers[-1]
+        )
 
     # Three coins fall on the same side in one of four trials, and six in one of 32.
     for scenarios in (2, 3, 5):
-        one = cheaper(scenarios)
+        found = cheaper(scenarios)
+        one = found.answers[-1]
         assert (one.leaders, one.sureness, one.low, one.gives_up) == (("a",), "open", 0.0, ())
         assert one.needed is not None
         assert one.needed[0] >= 6
         assert "The choice of scenarios may explain it" in by_words(one)
-        assert "such scenarios would decide" in needed_words(one)
-    assert cheaper(6).sureness == "sure"
+        assert "such scenarios would decide" in needed_words(one, found)
+    assert cheaper(6).answers[-1].sureness == "sure"
 
 
 def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
@@ -156,7 +159,11 @@ def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
     for one in found.answers:
         assert (one.sureness, one.leaders, one.lead, one.first_in) == ("tie", ("a", "b", "c"), None, None)
     assert leader_words(users(found)) == "a, b and c tie"
-    assert needed_words(users(found)) == "More scenarios of this kind would not decide."
+    # Five scenarios can have missed 1 - 0.025^(1/5) = 52 % of all, 72 only 5 %.
+    more = "More scenarios of this kind may tell them apart: after 5, up to 52\u00a0% of all may still do so."
+    assert needed_words(users(found), found) == more
+    many = decided(scored(*(answer(agent, f"s{at}") for agent in "abc" for at in range(72))))
+    assert needed_words(users(many), many) == "More scenarios of this kind would not decide."
     assert found.untested == ("robustness", "restart", "cancellation", "consent", "load", "cost")
     words = untested_words(found)
     suites = "assay chat run --suite robustness` and the same with restart, cancellation and consent"

@@ -12,7 +12,7 @@ from assay.types import Estimate
 if TYPE_CHECKING:
     from assay.compare import Comparison, ComparisonLine
 
-_HEADER = ("agent", "trials passed", "cost", "1,000 turns", "a passed trial", "seconds a passed trial")
+_HEADER = ("agent", "trials passed", "cost", "1,000 turns", "per passed trial", "seconds per passed trial")
 _WITHOUT_MONEY = (0, 1, 5)
 COSTS_EXPLAINED = (
     "Every turn that was played counts, also those of trials that did not pass: the cost of a passed trial "

@@ -12,13 +12,16 @@ from assay.compare.overall import Shortcoming
 from assay.compare.standing import TIE
 from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART
 from assay.plural import counted, listed
-from assay.report.overall import ahead_words, fixed, signed_fixed
+from assay.report.overall import ahead_words, fixed, signed_ends, signed_fixed
+from assay.stats.tails import largest_chance
 
 Named = Callable[[str], str]
 # The other criteria have a suite of the same name.
 _WITHOUT_SUITE = (LOAD, COST)
 # Suites that need the embedded services, or a process whose memory assay may keep.
 _FOR_BUNDLED = (RESTART, CANCELLATION, CONSENT)
+# So few scenarios that were missed would not change an overall score by more than a margin of 0.05.
+_LITTLE = 0.05
 # A smaller part of a lead rounds to 0.000.
 _LEAST_SHOWN = 0.0005
 
@@ -54,8 +57,10 @@ def sure_words(answer: PriorityAnswer) -> str:
     """How sure a lead is."""
     if answer.low is None or answer.high is None:
         return "One scenario cannot show how certain that is."
-    ends = f"[{signed_fixed(answer.low)}, {signed_fixed(answer.high)}]"
-    share = "" if answer.first_in is None else f"; first in {percent(answer.first_in)} of resamples"
+    ends = signed_ends(answer.low, answer.high)
+    # Few scenarios that all agree come first in every resample, which says nothing about others.
+    is_misleading = answer.sureness == "open" and answer.first_in == 1.0
+    share = "" if answer.first_in is None or is_misleading else f"; first in {percent(answer.first_in)} of resamples"
     if not answer.once:
         if answer.sureness == "sure":
             return f"More than the choice of scenarios explains: {ends}{share}."
@@ -75,14 +80,20 @@ def given_up_words(answer: PriorityAnswer, named: Named = str) -> str:
     return f"Given up: {'; '.join(_shortcoming(one, named) for one in answer.gives_up)}."
 
 
-def needed_words(answer: PriorityAnswer) -> str:
+def needed_words(answer: PriorityAnswer, decision: Decision) -> str:
     """How many scenarios would decide; empty if it is decided."""
     if answer.sureness in ("sure", "once"):
         return ""
     if answer.sureness == "tie" and answer.needed is not None:
         return "Only many times as many scenarios of this kind could tell them apart."
     if answer.needed is None or answer.sureness == "tie":
-        return "More scenarios of this kind would not decide."
+        missed = largest_chance(0, decision.scenarios, (1 - decision.level) / 2)
+        if missed <= _LITTLE:
+            return "More scenarios of this kind would not decide."
+        return (
+            f"More scenarios of this kind may tell them apart: after {decision.scenarios:,}, up to {percent(missed)} of "
+            "all may still do so."
+        )
     low, high = answer.needed
     return f"About {f'{low:,} to {high:,}' if low < high else f'{high:,}'} such scenarios would decide."
 

@@ -25,7 +25,7 @@ def knee_words(load: AgentLoad) -> str:
     """The number of users beyond which throughput stops growing."""
     if load.knee is not None:
         rate = load.typical(load.knee, "throughput")
-        found = f"{counted(load.knee, 'user')}, at {rate:.1f} turns/s" if rate is not None else str(load.knee)
+        found = f"{counted(load.knee, 'user')}, at {rate:,.1f} turns/s" if rate is not None else str(load.knee)
         return f"{found}; unsure, the machine was busy" if load.knee_is_unsure else found
     if len(load.users) < 2:
         return "needs two steps"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_HALF_UP, Decimal
 
 from assay.compare.standing import CriterionMeans, Standing, contributions
@@ -10,6 +11,8 @@ from assay.compare.weights import Weights
 _MOST_CRITERIA = 3
 # A smaller contribution rounds to 0.000.
 _LEAST_SHOWN = 0.0005
+# A smaller end of an interval is written as 0.000.
+_LEAST_END = 1e-6
 
 
 def lead_words(means: CriterionMeans, weights: Weights, standing: Standing) -> str:
@@ -32,6 +35,18 @@ def ahead_words(lead: float) -> str:
 def fixed(value: float, digits: int) -> str:
     """A number as JavaScript's `toFixed` writes it: halves are rounded up, exactly."""
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def signed_ends(low: float, high: float) -> str:
+    """An interval of a difference. An end that rounds to 0.000 and is not 0 keeps its sign and its first digit."""
+    return f"[{_signed_end(low)}, {_signed_end(high)}]"
+
+
+def _signed_end(value: float) -> str:
+    text = signed_fixed(value)
+    if float(text.replace("−", "-")) or abs(value) < _LEAST_END:
+        return text
+    return f"{'−' if value < 0 else '+'}{fixed(abs(value), math.ceil(-math.log10(abs(value))))}"
 
 
 def signed_fixed(value: float) -> str:

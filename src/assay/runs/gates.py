@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assay.store.store import Store
 
 _NOTHING = Estimate(None)
+_NO_ANSWER = "(no answer)"
 FAIL_RUN_ON: Final = ("checks", "errors", "skipped")
 FAIL_TRANSCRIPTS_ON: Final = ("checks",)
 """The same for transcripts from a file: all their turns are scored."""
@@ -114,6 +115,6 @@ def _before_and_now(before: Sequence[Answer], now: Sequence[Answer]) -> str:
     why = "; ".join(str(check) for check in failed.failures) or reason
     lines = [f"asked: {failed.query}"]
     if earlier is not None:
-        lines.append(f"before: {earlier.response}")
-    lines += [f"now: {failed.response or '(no answer)'}", f"why: {why}"]
+        lines.append(f"before: {earlier.response or _NO_ANSWER}")
+    lines += [f"now: {failed.response or _NO_ANSWER}", f"why: {why}"]
     return "\n".join(" ".join(line.split()) for line in lines)

@@ -257,8 +257,8 @@ def hull(
 ) -> tuple[Floats, Floats]:
     """The hull of the t interval and of the same corrected for skewness; all arrays of shape (m,)."""
     t = np.array([t_quantile(1 - (1 - level) / 2, one) for one in np.atleast_1d(freedom).tolist()])
-    most_skewed = np.minimum(most_skewed, _MOST_BENT / t) if is_logarithmic else most_skewed
-    corrected = _corrected(t, np.clip(skewness, -most_skewed, most_skewed))
+    most = np.minimum(most_skewed, _MOST_BENT / t) if is_logarithmic else np.full_like(t, most_skewed)
+    corrected = _corrected(t, np.clip(skewness, -most, most))
     return middle - error * np.fmax(corrected[0], t), middle - error * np.fmin(corrected[1], -t)
 
 

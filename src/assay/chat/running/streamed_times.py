@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from assay.chat.running.conversation import Job
 from assay.chat.running.hosts.host import CrashedError, Host, RefusedError
 from assay.chat.world.situation import Situation
+from assay.plural import counted
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
@@ -85,9 +86,9 @@ def streamed_note(found: Mapping[str, StreamedTimes]) -> list[str]:
         return []
     one = next(iter(found.values()))
     listed = "; ".join(
-        f"{agent} {1000 * times.first_text:,.0f} of {1000 * times.wall:,.0f} ms" for agent, times in found.items()
+        f"{agent} {1000 * times.first_text:,.0f} and {1000 * times.wall:,.0f} ms" for agent, times in found.items()
     )
     return [
-        f"Time to the first text with the model at {one.speed:g} tokens a second, of the whole turn, medians of "
-        f"{one.turns} turns measured apart: {listed}."
+        f"Time until the first text, and of the whole turn, if the model streams {one.speed:g} tokens per second "
+        f"(medians of {counted(one.turns, 'further turn')}): {listed}."
     ]

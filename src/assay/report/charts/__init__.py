@@ -278,7 +278,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "From run to run",
                 "Each point is a run, the oldest on the left, with its interval; points whose intervals overlap widely "
-                "may well be the same, and the verdicts below say so.",
+                "may well be the same; `assay compare` gives a verdict.",
                 "no run has this figure",
                 run_history,
             ),

@@ -132,7 +132,7 @@ def _answer(decision: Decision | None) -> str:
         return ""
     lines = []
     for answer in decision.answers:
-        said = (by_words(answer), given_up_words(answer), needed_words(answer))
+        said = (by_words(answer), given_up_words(answer), needed_words(answer, decision))
         lines.append(
             f"- **{answer.priority.capitalize()}:** {_escaped(leader_words(answer))}. "
             + _escaped(" ".join(text for text in said if text))

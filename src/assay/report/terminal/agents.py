@@ -36,7 +36,7 @@ from assay.report.facts import (
 )
 from assay.report.failures import is_unplayed, unplayed_words
 from assay.report.growth import HEADER, growth_rows
-from assay.report.overall import ahead_words, lead_words, signed_fixed
+from assay.report.overall import ahead_words, lead_words, signed_ends, signed_fixed
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.columns import BESIDE_WIDE, beside, chunks, named
 from assay.report.terminal.decision import cost_tables, decision_lines, effect_tables
@@ -184,7 +184,7 @@ def _standing_words(found: Overall) -> Iterator[Text]:
         )
         if lead is not None and lead.low is not None and lead.high is not None:
             chance = "more than the choice of scenarios explains" if lead.low > 0 else "the scenarios may explain it"
-            spread = f"[{signed_fixed(lead.low)}, {signed_fixed(lead.high)}]"
+            spread = signed_ends(lead.low, lead.high)
             said = f", {spread}: {chance}."
             if once:
                 varied = f"{signed_fixed(lead.value or 0.0)} {spread}"

@@ -21,6 +21,7 @@ from assay.report.verdicts import (
     p_value,
     signed,
     title_with_unit,
+    told_apart,
     value_text,
 )
 
@@ -30,6 +31,8 @@ _CHANGES = 5
 
 def comparison_table(comparisons: Sequence[Comparison]) -> RenderableType:
     """One comparison in full, or several candidates next to their baseline."""
+    if any(comparison.candidate.label == comparison.baseline.label for comparison in comparisons):
+        comparisons = told_apart(comparisons)  # runs of the same name
     if len({comparison.baseline.label for comparison in comparisons}) == 1 and len(comparisons) > 1:
         return _beside(comparisons)
     parts: list[RenderableType] = []

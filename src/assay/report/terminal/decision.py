@@ -20,7 +20,7 @@ from assay.report.text import shorten
 if TYPE_CHECKING:
     from assay.compare import Comparison
 
-_HEADINGS = {"trials passed": "passed", "seconds a passed trial": "seconds"}
+_HEADINGS = {"trials passed": "passed", "seconds per passed trial": "seconds"}
 _STYLES = {"sure": "bold green", "once": "bold green", "open": "bold yellow", "tie": "bold yellow"}
 
 
@@ -32,7 +32,7 @@ def decision_lines(decision: Decision | None) -> Iterator[RenderableType]:
     for answer in decision.answers:
         head = Text(f"{answer.priority.capitalize()}: ", style="bold")
         head.append(plain(leader_words(answer, _named)), style=_STYLES[answer.sureness])
-        said = (by_words(answer, _named), given_up_words(answer, _named), needed_words(answer))
+        said = (by_words(answer, _named), given_up_words(answer, _named), needed_words(answer, decision))
         parts += [head, Padding(Text(plain(" ".join(text for text in said if text))), (0, 0, 0, 2))]
     closing = [basis_words(decision), untested_words(decision)]
     yield Group(*parts, *(Text(text.replace("`", ""), style="dim") for text in closing if text))

@@ -137,16 +137,17 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str, answer: Markup) -> M
         " of the suite " + isolated(suite) if suite else EMPTY,
         f", each played {times}.",
     )
-    ends = ((ended.scored, "scored", ""), (ended.skipped, "skipped", "warn"), (ended.failed, "failed", "bad"))
+    ends = ((ended.scored, "trials scored", ""), (ended.skipped, "skipped", "warn"), (ended.failed, "failed", "bad"))
     tiles = [
         element("li", element("b", f"{number:,}", class_=css if number else ""), f" {word}")
         for number, word, css in ends
     ]
-    tiles.append(element("li", element("b", f"{len(scores.answers):,}"), " turns"))
+    tiles.append(element("li", element("b", f"{len(scores.answers):,}"), " turns in all"))
+    has_quirks = any(answer.record is not None and answer.record.quirk is not None for answer in scores.answers)
+    unless = ", unless a quirk was played for which a clear error is good enough" if has_quirks else ""
     explained = (
         "Intervals are 95 %, over scenarios. What could not be measured is left out of the means. A failed turn has no "
-        "scores and counts as one that does not pass. "
-        f"assay {__version__}."
+        f"scores and does not pass{unless}. assay {__version__}."
     )
     return join(
         [

@@ -15,7 +15,7 @@ def decision_block(decision: Decision | None) -> Markup:
     """The answer; empty if there is nothing to decide."""
     if decision is None:
         return EMPTY
-    answers = [_answer(answer) for answer in decision.answers]
+    answers = [_answer(answer, decision) for answer in decision.answers]
     closing = [basis_words(decision), untested_words(decision)]
     return element(
         "section",
@@ -26,8 +26,8 @@ def decision_block(decision: Decision | None) -> Markup:
     )
 
 
-def _answer(answer: PriorityAnswer) -> Markup:
-    said = [by_words(answer, _isolated), given_up_words(answer, _isolated), needed_words(answer)]
+def _answer(answer: PriorityAnswer, decision: Decision) -> Markup:
+    said = [by_words(answer, _isolated), given_up_words(answer, _isolated), needed_words(answer, decision)]
     return element(
         "article",
         element("h3", answer.priority.capitalize()),

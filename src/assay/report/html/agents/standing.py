@@ -19,7 +19,7 @@ from assay.report.decision import percent
 from assay.report.facts import failed_trials
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import scrolling
-from assay.report.overall import ahead_words, fixed, lead_words, signed_fixed
+from assay.report.overall import ahead_words, fixed, lead_words, signed_ends, signed_fixed
 from assay.report.text import shorten
 from assay.types import Estimate
 
@@ -171,7 +171,7 @@ def _chance_words(found: Overall) -> Markup:
         if lead.low > 0
         else "it contains 0, so the lead may be chance"
     )
-    ends = f"[{signed_fixed(lead.low)}, {signed_fixed(lead.high)}]"
+    ends = signed_ends(lead.low, lead.high)
     whole = f"the lead has a {100 * found.level:g} % interval of {ends}: {verdict}."
     if once:
         whole = (
