@@ -91,8 +91,8 @@ def needed_words(answer: PriorityAnswer, decision: Decision) -> str:
         if missed <= _LITTLE:
             return "More scenarios of this kind would not decide."
         return (
-            f"More scenarios of this kind may tell them apart: after {decision.scenarios:,}, up to {percent(missed)} of "
-            "all may still do so."
+            f"More scenarios of this kind may tell them apart: after {decision.scenarios:,}, "
+            f"up to {percent(missed)} of all may still do so."
         )
     low, high = answer.needed
     return f"About {f'{low:,} to {high:,}' if low < high else f'{high:,}'} such scenarios would decide."
