@@ -100,8 +100,8 @@ def _terms(cells: Mapping[str, Cell]) -> list[_Terms]:
     ]
     interaction = [
         _Terms(
-            f"{model} instead of {usual}, in {first}",
-            f"{model} instead of {usual}, in {other}",
+            f"({model} − {usual}) in {first}",
+            f"({model} − {usual}) in {other}",
             (change(first, model), change(other, model)),
         )
         for other in frameworks[1:]
