@@ -32,7 +32,7 @@ def test_effects_are_means_of_cells_and_differences_of_differences() -> None:
     assert [one.candidate.label for one in (of_framework, of_model, together)] == [
         "graph, any model",
         "b, any framework",
-        "b instead of a, in graph",
+        "(b − a) in graph",
     ]
     for metric in ("accuracy", "trials_passed"):
         assert of_framework.line(metric).verdict.difference == pytest.approx((0.5 + 1.0) / 2 - (0.4 + 0.6) / 2)
