@@ -153,7 +153,7 @@ class ChatbotEvaluator:
 
         It takes two thirds of the time of evaluating one after the other, and any number of cases may be streamed.
         """
-        for batch in batches(enumerate(cases), lambda case: sum(map(len, _texts_of(case[1])))):
+        for batch in answer_batches(enumerate(cases), lambda case: sum(map(len, _texts_of(case[1])))):
             with uncollected():
                 found, failed = self._evaluate_together(batch)
             yield from found
@@ -346,7 +346,7 @@ def uncollected() -> AbstractContextManager[None]:
     return _UNCOLLECTED if gc.isenabled() else _COLLECTED
 
 
-def batches(items: Iterable[_T], length: Callable[[_T], int]) -> Iterator[list[_T]]:
+def answer_batches(items: Iterable[_T], length: Callable[[_T], int]) -> Iterator[list[_T]]:
     """Items in groups that are scored together; `length` gives the characters of the answer that an item has."""
     batch: list[_T] = []
     characters = 0

@@ -76,5 +76,6 @@ def test_the_rate_travels_with_the_turn() -> None:
 def test_the_note_states_the_rate() -> None:
     assert streamed_note({}) == []
     (note,) = streamed_note({"a": StreamedTimes(100.0, 3, 0.41, 1.2)})
-    assert note.startswith("Time to the first text with the model at 100 tokens a second")
-    assert note.endswith("a 410 of 1,200 ms.")
+    assert note.startswith("Time until the first text, and of the whole turn, ")
+    assert "if the model streams 100 tokens per second" in note
+    assert note.endswith("a 410 and 1,200 ms.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.chat.evaluator import batches, uncollected
+from assay.chat.evaluator import answer_batches, uncollected
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.outcomes.quirk_turns import with_outcome
 from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_beyond, outcome_of
@@ -55,7 +55,7 @@ def answer_of(
 def answers_of(turns: Sequence[UnscoredTurn], evaluator: ChatbotEvaluator) -> list[Answer]:
     """Turns scored together, which takes two thirds of the time; one that cannot be scored is an error for all."""
     found: list[Answer] = []
-    for batch in batches(turns, lambda turn: sum(map(len, turn.texts))):
+    for batch in answer_batches(turns, lambda turn: sum(map(len, turn.texts))):
         with uncollected():
             evaluator.read_ahead(text for turn in batch for text in turn.texts)
             contexts = [_context_of(turn, evaluator) for turn in batch]

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from assay import __version__
-from assay.chat.evaluator import ChatbotEvaluator, batches, chosen_metrics
+from assay.chat.evaluator import ChatbotEvaluator, answer_batches, chosen_metrics
 from assay.chat.scoring.answering import UnscoredTurn, answers_of
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE, METRICS, Metric, ScoreScale
@@ -274,7 +274,7 @@ def score(
     with ThreadPoolExecutor(at_once) if at_once > 1 else nullcontext() as pool:
         score_group = partial(score_transcripts, evaluators=evaluators)
         scored: Iterator[list[list[Answer]]] = (
-            map(score_group, batches(transcripts, _characters))
+            map(score_group, answer_batches(transcripts, _characters))
             if pool is None
             else pool.map(score_group, ([transcript] for transcript in transcripts))
         )
