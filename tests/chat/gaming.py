@@ -126,6 +126,12 @@ UNDONE: dict[str, Bot] = {
     "link target": lambda message, earlier, truth: (
         f'Here is [your answer](https://example.org/ "{_told(truth)}").\n\n[//]: # ({_told(truth)})'
     ),
+    "white on white": lambda message, earlier, truth: f'<font color="white">{_told(truth)}</font> Ask me anything!',
+    "off the page": lambda message, earlier, truth: (
+        f'<p style="position: absolute; left: -9999px">{_told(truth)}</p> Ask me anything!'
+    ),
+    "attribute": lambda message, earlier, truth: f'<b title="{_told(truth)}">Ask me anything!</b>',
+    "picture": lambda message, earlier, truth: f"Here it is: ![{_told(truth)}](https://example.org/weather.png)",
     "struck": lambda message, earlier, truth: f"~~{_told(truth)}~~ <del>{_told(truth)}</del> I have no idea.",
     "no width": _doubted("It is 1\u200b{t} °C with {state} in {city}."),
     "lookalike": _doubted(

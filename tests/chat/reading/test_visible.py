@@ -25,10 +25,22 @@ def shown(text: str) -> str:
         ('Fine. <span style="display: none">5 °C</span>', "Fine."),
         ('Fine. <span style="opacity: 0">5 °C</span>', "Fine."),
         ('Fine. <b style="color:transparent">5 °C</b>', "Fine."),
-        ('<b style="border-width:0; background-color:transparent">5 °C</b>',) * 2,
-        ('<b style="opacity: 0.9">5 °C</b>',) * 2,
+        ('<b style="border-width:0; background-color:transparent">5 °C</b>', "5 °C</b>"),
+        ('<b style="opacity: 0.9">5 °C</b>', "5 °C</b>"),
         ("Fine. <p hidden>5 °C</p> Bye.", "Fine. Bye."),
         ('Fine. <font size="0">5 °C</font>', "Fine."),
+        ('Fine. <font color="white">5 °C</font>', "Fine."),
+        ('Fine. <span style="color: #FFF">5 °C</span>', "Fine."),
+        ('Fine. <span style="color:rgba(0, 0, 0, 0)">5 °C</span>', "Fine."),
+        ('<td style="background: navy; color: white">5 °C</td>', "5 °C</td>"),
+        ('Fine. <i style="position:absolute; left:-9999px">5 °C</i>', "Fine."),
+        ('Fine. <i style="font-size: 1px">5 °C</i> Bye.', "Fine. Bye."),
+        ('<i style="font-size: 12px">5 °C</i>', "5 °C</i>"),
+        ("Fine. <noscript>5 °C</noscript><title>5 °C</title>", "Fine."),
+        ('Fine. <i title="It is 5 °C">Bye.</i>', "Fine. Bye.</i>"),
+        ('Fine. <img src="a.png" alt="It is 5 °C" hidden> Bye.', "Fine. Bye."),
+        ("Fine. ![It is 5 °C](https://example.org/a.png) Bye.", "Fine. Bye."),
+        ("x <y and z> 5 °C",) * 2,
         ("<script>5 °C</script>Fine.", "Fine."),
         ("<think>5 °C?</think>Fine.", "Fine."),
         ("5 °C?\n</think>\nFine.", "Fine."),
@@ -70,7 +82,24 @@ def test_hidden_words_do_not_make_an_answer_long() -> None:
     assert entries["task_completion"]["score"] == 0.1
 
 
-@pytest.mark.parametrize("part", ["<!--", "~~", "<del>", "](", "[x]: ", "<span hidden>", "&#1", "\u200b", "a\u0336"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<!--",
+        "~~",
+        "<del>",
+        "](",
+        "![",
+        "<a ",
+        "<a b=",
+        "<a color=",
+        "[x]: ",
+        "<span hidden>",
+        "&#1",
+        "\u200b",
+        "a\u0336",
+    ],
+)
 def test_the_time_is_linear_whatever_is_open(part: str) -> None:
     def seconds(size: int) -> float:
         text = part * size

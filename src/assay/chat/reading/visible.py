@@ -1,5 +1,5 @@
-"""What a reader sees of a text: without comments, hidden elements, a model's reasoning, struck words and characters of
-no width.
+"""What a reader sees of a text: without comments, hidden elements, attributes of tags, words in the place of pictures,
+a model's reasoning, struck words and characters of no width.
 
 An answer is scored by what it shows. What is found has the positions of the text as it was written. Knows no words.
 """
@@ -23,21 +23,38 @@ _INVISIBLE = re.compile(f"[{_NO_WIDTH}{_STRUCK}]")
 _TAG = r"[^<>]{0,300}"
 # Not `border-width: 0` or `background-color: transparent`, which hide nothing.
 _STYLES = (
-    r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden|color\s*:\s*transparent"
-    r"|(?:font-size|opacity|height|width)\s*:\s*0(?![.\d]))"
+    r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|color\s*:\s*(?:transparent|(?:rgb|hsl)a?\([^()]*[,/]\s*0(?:\.0*)?%?\s*\)|\#(?:[\da-f]{3}0|[\da-f]{6}00)\b)"
+    r"|(?:(?:max-)?(?:height|width)|opacity)\s*:\s*0(?![.\d])|font-size\s*:\s*(?:0|1px)"
+    r"|(?:left|top|right|bottom|text-indent|margin(?:-\w+)?)\s*:\s*-\d{3}"
+    r"|clip\s*:\s*rect\(\s*[01](?:px)?\b|clip-path\s*:\s*inset\((?:50|100)%|transform\s*:\s*scale\(0\))"
 )
 _HIDDEN_BY = rf"(?:\shidden\b|{_STYLES}|size\s*=\s*[\"']?0\b)"
+# Like the page behind it, unless a background is given.
+_WHITE = (
+    r"(?<![\w-])color\s*[:=]\s*[\"']?\s*"
+    r"(?:white\b|\#f{3}(?:f{3})?\b|rgb\(\s*255\s*,\s*255\s*,\s*255\s*\)|hsl\([^()]*\b100%\s*\))"
+)
+_IS_HIDDEN = (
+    rf"(?:(?=[^<>]{{0,300}}?{_HIDDEN_BY})|(?![^<>]{{0,300}}?\b(?:background|bgcolor))(?=[^<>]{{0,300}}?{_WHITE}))"
+)
+# What a browser shows in none of its pages, or only where it cannot show something else.
+_NEVER_SHOWN = "script|style|template|head|title|noscript|datalist|object|iframe|audio|video|canvas"
 # What models write before their answer, if nobody has taken it out.
 _REASONING = "think|thinking|thought|reasoning"
 _REASONED = re.compile(rf"</(?:{_REASONING})>", re.IGNORECASE)
+_EMPTY = "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr"
 _OPENING = re.compile(
-    rf"(?P<comment><!--)|<(?P<element>script|style|template|del|strike|s|{_REASONING})\b{_TAG}>"
-    rf"|<(?P<hidden>[A-Za-z][A-Za-z0-9]*)\b(?=[^<>]{{0,300}}?{_HIDDEN_BY}){_TAG}>"
-    r"|(?P<struck>~~)|(?P<target>\]\()|(?P<note>^\[[^\]\n]{1,100}\]:)|(?P<reversed>\u202e)",
+    rf"(?P<comment><!--)|<(?P<element>{_NEVER_SHOWN}|del|strike|s|{_REASONING})\b{_TAG}>"
+    rf"|<(?!(?:{_EMPTY})\b)(?P<hidden>[A-Za-z][A-Za-z0-9]*)\b{_IS_HIDDEN}{_TAG}>"
+    r"|(?P<attributes><[A-Za-z][A-Za-z0-9]*\s[^<>=]{0,200}=[^<>]{0,2000}>)"
+    r"|(?P<struck>~~)|(?P<picture>!\[[^\[\]]{0,2000}\]\()|(?P<target>\]\()"
+    r"|(?P<note>^\[[^\]\n]{1,100}\]:)|(?P<reversed>\u202e)",
     re.IGNORECASE | re.MULTILINE,
 )
 _ENTITY = r"&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});"
 _SMALL = re.compile(rf"[{_NO_WIDTH}]|{_ENTITY}|[^{_STRUCK}\n][{_STRUCK}]+")
+_CLOSED_BY = {"comment": "-->", "struck": "~~", "reversed": "\u202c", "note": "\n", "target": ")", "picture": ")"}
 # The target of a link is at most this long.
 _LONGEST_TARGET = 2_000
 # Letters of other scripts that look like Latin ones.
@@ -114,14 +131,17 @@ def _hidden(text: str) -> Iterator[tuple[int, int]]:
     while (opening := _OPENING.search(text, at)) is not None:
         start, at = opening.start(), opening.end()
         kind = str(opening.lastgroup)
-        closing = {"comment": "-->", "struck": "~~", "reversed": "\u202c", "target": ")", "note": "\n"}.get(kind)
-        closing = closing or f"</{opening.group(kind)}>"
+        if kind == "attributes":
+            yield start, at
+            continue
+        is_link = kind in ("target", "picture")
+        closing = _CLOSED_BY.get(kind) or f"</{opening.group(kind)}>"
         if closing in absent:
             continue
-        end = text.find(closing, at) if kind != "target" else text.find(closing, at, at + _LONGEST_TARGET)
+        end = text.find(closing, at, at + _LONGEST_TARGET) if is_link else text.find(closing, at)
         if end >= 0:
             at = end + len(closing)
-        elif kind in ("struck", "target"):
+        elif kind == "struck" or is_link:
             absent.update({closing} if kind == "struck" else ())
             continue
         else:
