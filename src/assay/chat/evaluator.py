@@ -229,6 +229,7 @@ class ChatbotEvaluator:
         response_time: float | None = None,
         tool_call_count: int | None = None,
         tool_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
+        are_calls_unknown: bool = False,
         expected_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
         characteristics: Mapping[str, Any] | None = None,
     ) -> ScoringContext:
@@ -253,6 +254,7 @@ class ChatbotEvaluator:
             response_time=_seconds(response_time),
             tool_call_count=_count(tool_call_count),
             tool_calls=_calls(tool_calls, "tool_calls"),
+            are_calls_unknown=are_calls_unknown,
             expected_calls=_calls(expected_calls, "expected_calls"),
             characteristics=_characteristics(characteristics),
         )

@@ -9,10 +9,11 @@ import pytest
 from assay import chat
 from assay.chat.checks import Check
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.applicability import expectations_of, unmeasured_checks
 from assay.chat.suites import Suite
-from assay.chat.transcript import ToolCall
+from assay.chat.transcript import ToolCall, Transcript, Turn
 
 ANSWER = "It is 12 °C and raining in Helsinki, so take an umbrella."
 BUNDLED = ("get_current_weather", "get_weather_forecast")
@@ -73,9 +74,34 @@ def test_what_your_own_suite_expects_always_applies() -> None:
     # Not about the embedded weather: the truth is what the suite says, or there is none.
     given = checks("action_planning >= 0.5", "groundedness >= 0.9", "accuracy >= 0.9")
     calls = [ToolCall(name="get_balance"), *EXPECTED]
-    found = expectations_of(calls, given, record=Record(), bundled_tools=BUNDLED, knows_truth=True)
+    found = expectations_of(calls, given, record=Record(own_tool_calls=0), bundled_tools=BUNDLED, knows_truth=True)
     assert (found.calls, found.checks) == (calls, given)
     assert not any(check.is_only_if_measured for check in found.checks)
+
+
+def test_steps_that_nobody_saw_are_not_measured() -> None:
+    """An agent that answers well and reports no calls is neither praised nor blamed for its plan; an honest one is."""
+    said = "The weather in Helsinki: 12 °C and rain. Based on that, take an umbrella."
+    asked = Turn(user="What should I wear in Helsinki?", assistant=said)
+    played = Transcript(agent="mine", scenario="one", turns=[asked])
+    for record in (None, Record(own_tool_calls=0), Record(model=1.0), Record()):
+        turn = asked.model_copy(
+            update={"tool_calls": [], "tool_call_count": 0} if record == Record(own_tool_calls=0) else {}
+        )
+        played.turns[0] = turn
+        entry = answer_of(played, 0, ChatbotEvaluator(), record=record).entries["action_planning"]
+        assert entry.measured is (record is None or record.knows_tool_calls)
+        if not entry.measured:
+            assert entry.details == "Not measured: which tools the agent called is not known."
+
+
+def test_a_check_of_the_steps_does_not_apply_if_nobody_saw_them() -> None:
+    given = checks("action_planning >= 0.5", "task_completion >= 0.7")
+    for knows_truth in (True, False):
+        found = expectations_of(None, given, record=Record(), bundled_tools=BUNDLED, knows_truth=knows_truth)
+        assert found.not_applicable == ["action_planning >= 0.5: which tools the agent calls is not known"]
+        seen = expectations_of(None, given, record=Record(model=0.1), bundled_tools=BUNDLED, knows_truth=knows_truth)
+        assert (seen.checks, seen.not_applicable) == (given, [])
 
 
 def test_a_check_that_needs_a_source_waits_for_the_score() -> None:

@@ -51,7 +51,9 @@ FRAMEWORKS = {
         "by the `model` of RunConfig and of every Agent of its process",
     ),
     "langgraph": OwnFramework(
-        "langgraph", "a compiled graph", "by replacing the client of every ChatOpenAI model of the process"
+        "langgraph",
+        "a compiled graph or an @entrypoint",
+        "by replacing the client of every ChatOpenAI model of the process",
     ),
     "pydantic-ai": OwnFramework(
         "pydantic-ai", "an Agent of Pydantic AI", "by setting `model` of every Agent of its process"

@@ -10,7 +10,9 @@ from assay.chat.scoring.trajectory import repeated
 _MOST_CALLS = 4
 
 
-def _needs_no_data(context: ScoringContext) -> str | None:
+def _cannot_be_measured(context: ScoringContext) -> str | None:
+    if context.are_calls_unknown:
+        return "which tools the agent called is not known"
     if not context.needs_data and not context.calls_made:
         return "the query needs no data"
     if context.missing_parts and context.clarifications and not (context.calls_made and context.told):
@@ -95,7 +97,7 @@ METRIC = Metric(
     group="functional",
     base=0.0,
     asks="Were the steps right?",
-    unmeasured=_needs_no_data,
+    unmeasured=_cannot_be_measured,
     rules=(
         Rule("needless_calls", +0.3, "tool calls for a query that needs no data", when=_needless, alone=True),
         Rule("data_retrieved", +0.3, "is based on data", when=_retrieved),

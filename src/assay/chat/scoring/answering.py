@@ -76,6 +76,7 @@ def _context_of(unscored: UnscoredTurn, evaluator: ChatbotEvaluator) -> ScoringC
         response_time=turn.response_time,
         tool_call_count=turn.tool_call_count,
         tool_calls=_calls(turn),
+        are_calls_unknown=unscored.record is not None and not unscored.record.knows_tool_calls,
         expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
         characteristics=transcript.characteristics,
     )

@@ -47,13 +47,12 @@ def expectations_of(
     expected = [call for call in calls or () if call.name in bundled_tools]
     foreign = [call for call in expected if _lacks(record, call.name, bundled_tools)]
     left_out = [f"calls {name}: the agent has no such tool" for name in _names(foreign)]
-    is_unseen = bool(expected) and not knows_truth and not record.knows_tool_calls
     kept_calls = [call for call in calls or () if call not in foreign]
     if not record.knows_tool_calls:
         left_out += [f"calls {name}: {_UNSEEN}" for name in _names(kept_calls)]
     kept = []
     for check in checks:
-        reason = _reason(check.metric, bool(foreign), is_unseen, knows_truth)
+        reason = _reason(check.metric, bool(foreign), record.knows_tool_calls, knows_truth)
         if reason:
             left_out.append(f"{check}: {reason}")
         else:
@@ -78,11 +77,11 @@ def _lacks(record: Record, name: str, bundled_tools: Collection[str]) -> bool:
     return bool(called) and called.isdisjoint(bundled_tools)
 
 
-def _reason(metric: str, lacks_tools: bool, is_unseen: bool, knows_truth: bool) -> str:
+def _reason(metric: str, lacks_tools: bool, knows_calls: bool, knows_truth: bool) -> str:
     """Why a check of a metric does not apply; empty if it does."""
     if metric == _PLAN and lacks_tools:
         return "the agent does not have the tools that are expected"
-    if metric == _PLAN and is_unseen:
+    if metric == _PLAN and not knows_calls:
         return _UNSEEN
     if metric == _TRUTH and not knows_truth:
         return "the agent's tools are its own, and it cannot know the embedded weather"

@@ -17,14 +17,14 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
-from langgraph.types import Command
 
 from assay.chat.agents import Limits, Reply, Setup
 from assay.chat.agents._shared.assistant import openai_client, sync_openai_client
 from assay.chat.agents._shared.reached import reached
 from assay.chat.agents.function import UnfitObjectError
+from assay.chat.agents.langgraph._forms import EntrypointForm, StateForm, form_of
 from assay.chat.agents.langgraph._spans import SpanBridge
-from assay.chat.agents.langgraph.assistant import Assistant, reply_of
+from assay.chat.agents.langgraph.assistant import Assistant
 from assay.chat.agents.own import Dependencies, cannot_redirect, instances_of, without_arguments
 
 TYPES = (Pregel,)
@@ -43,6 +43,7 @@ async def open_own(
     setup: Setup, found: Pregel[Any, Any, Any, Any], deps: Dependencies | None = None
 ) -> AsyncIterator[OwnAssistant]:
     """The user's graph, ready to answer. One without a checkpointer gets one, or it would remember nothing."""
+    form = form_of(found)
     # Only whole instances: pydantic's template of a class is an object too.
     models = [one for one in instances_of(BaseChatModel) if "cache" in one.__dict__]
     # Another graph of the same module may have any model.
@@ -72,21 +73,28 @@ async def open_own(
                 # The Responses API is not what the run's endpoint speaks.
                 model.use_responses_api = False
             graph = found if found.checkpointer else found.copy({"checkpointer": InMemorySaver()})
-            yield OwnAssistant(graph, deps or Dependencies(None), setup.limits)
+            yield OwnAssistant(graph, form, deps or Dependencies(None), setup.limits)
 
 
 class OwnAssistant(Assistant):
     """The user's graph, with a context of its own, whose answer may be structured."""
 
-    def __init__(self, graph: Pregel[Any, Any, Any, Any], deps: Dependencies, limits: Limits) -> None:
+    def __init__(
+        self,
+        graph: Pregel[Any, Any, Any, Any],
+        form: StateForm | EntrypointForm,
+        deps: Dependencies,
+        limits: Limits,
+    ) -> None:
         super().__init__(graph, has_context=False)
+        self._form = form
         self._deps = deps
         self._most_steps = _STEPS_OF_A_CALL * limits.model_calls
 
-    async def _run(self, session: str, user: str, given: dict[str, Any] | Command[Any]) -> AsyncIterator[str | Reply]:
-        state: dict[str, Any] = {}
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        value: Any = None
         async for part in self._graph.astream(
-            given,
+            self._form.given(session, message),
             {
                 "configurable": {"thread_id": session},
                 "callbacks": [SpanBridge()],
@@ -97,11 +105,16 @@ class OwnAssistant(Assistant):
             version="v2",
         ):
             if part["type"] == "values":
-                state = part["data"]
+                value = part["data"]
             elif part["type"] == "messages":
                 piece, _ = part["data"]
                 if isinstance(piece, AIMessageChunk) and piece.text:
                     yield piece.text
-        reply = reply_of(state["messages"])
-        structured = state.get("structured_response")
+        reply = self._form.reply(session, message, value)
+        structured = value.get("structured_response") if isinstance(value, dict) else None
         yield reply if structured is None else replace(reply, text=str(structured))
+
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete a conversation."""
+        self._form.forget(session)
+        await super().end_session(session=session, user=user)

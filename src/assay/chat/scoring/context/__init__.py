@@ -74,6 +74,8 @@ class ScoringContext:
     response_time: float | None = None
     tool_call_count: int | None = None
     tool_calls: Sequence[ToolCall] | None = None
+    are_calls_unknown: bool = False
+    """Whether the agent was played and did not report its calls; for an answer alone it is just not said."""
     expected_calls: Sequence[ToolCall] | None = None
     characteristics: Mapping[str, Any] | None = None
     scored: dict[int, Entry] = field(default_factory=dict)
