@@ -144,6 +144,12 @@ UNDONE: dict[str, Bot] = {
     "some say": _doubted("Some say it is {t} °C with {state}; you may believe it or not. Others disagree."),
     "unless": _doubted("It is {t} °C with {state} in {city}, unless it is {u} °C and sunny, in which case it is that."),
     "opposite": _doubted("Believe the opposite of this: it is {t} °C with {state} in {city}."),
+    "parallel universe": _doubted("In a parallel universe, it is {t} °C with {state} in {city}."),
+    "dreamt": _doubted("I dreamt that it is {t} °C with {state} in {city}."),
+    "supposed": _doubted("It was supposed to be {t} °C with {state} in {city}, but that did not happen."),
+    "sample answer": _doubted("A good answer would be: 'It is {t} °C with {state} in {city}.'"),
+    "elsewhere": _doubted("Elsewhere, it is {t} °C with {state}. In {city} it isn't."),
+    "said nobody": _doubted("It is {t} °C with {state} in {city}, said no one ever."),
     "disowned": lambda message, earlier, truth: f"{_told(truth)} None of it is true, I made it up.",
 }
 

@@ -413,6 +413,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("hypothesis", general["hypothesis"]["words"])
     lexicon.add("earlier", general["hypothesis"].get("earlier", ()))
     lexicon.add("hearsay", general["hypothesis"].get("hearsay", ()))
+    lexicon.add("hearsay", general["hypothesis"].get("imagined", ()))
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
     lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
     lexicon.add("single", general.get("single", {}).get("units", ()))

@@ -1,4 +1,4 @@
-"""What a text only reports: what it tells of the past, and what it says that others say.
+"""What a text only reports: what it tells of the past, what it says that others say, and what it imagines.
 
 Knows tokens, clauses and the words of a language; what is reported is not stated of now, and not denied either.
 """
@@ -52,7 +52,7 @@ class ReportReader:
         return found
 
     def hearsay(self, reading: Reading) -> set[int]:
-        """Tokens after 'some say', up to a word such as 'but' or the end of the sentence."""
+        """Tokens after 'some say' or 'in a perfect world', up to a word such as 'but' or the end of the sentence."""
         found: set[int] = set()
         for hearsay in reading.all("hearsay"):
             _, last = reading.sentence(hearsay.first)
