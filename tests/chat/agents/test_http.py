@@ -111,6 +111,11 @@ def test_request_placeholders_are_filled_once_and_as_data() -> None:
     assert second["all"][0] == [*said, {"role": "user", "content": "More"}]
 
 
+def calls_of(reply: str | Reply) -> tuple[ToolCall, ...] | None:
+    assert isinstance(reply, Reply)
+    return reply.tool_calls
+
+
 def test_tool_calls_are_found_by_their_path() -> None:
     calls = [
         {"function": {"name": "look", "arguments": '{"at": "sky"}'}, "output": '{"sun": true}'},
@@ -135,14 +140,52 @@ def test_tool_calls_nested_as_openai_does_are_found_without_further_paths() -> N
     assert reply == Reply("Sun", (ToolCall(name="look", arguments={"at": "sky"}),))
 
 
-def test_null_tool_calls_are_none_were_made_and_absent_ones_are_unknown() -> None:
+def test_null_tool_calls_are_none_were_made_and_a_path_that_leads_nowhere_is_an_error() -> None:
     with serving(giving({"answer": "Sun", "calls": None})) as server:
         assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", ())]]
     with serving(giving({"answer": "Sun"})) as server:
         assert talk(at(server), "Hello") == [[Reply("Sun", None)]]
-        assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", None)]]
-        error = refusal_of(at(server, tool_calls={"path": "steps.calls"}))
-    assert "has nothing at 'steps.calls' where tool calls should be" in error
+        for path in ("calls", "steps.calls", "answer.calls"):
+            error = refusal_of(at(server, tool_calls={"path": path}))
+            assert f"""has nothing at '{path}' where tool calls should be: {{"answer": "Sun"}}""" in error
+            assert "optional: true" in error
+            optional = {"path": path, "optional": True}
+            assert talk(at(server, tool_calls=optional), "Hello") == [[Reply("Sun", ())]]
+    # Of a long response it says what stands where the path ends.
+    with serving(giving({"reply": {"text": "Sun", "steps": []}, "answer": "Sun" * 100})) as server:
+        for path, there in [
+            ("calls", "the response has reply, answer"),
+            ("answer.calls", "'answer' is a text"),
+            ("reply.calls", "'reply' has text, steps"),
+            ("reply.steps.0.calls", "'reply.steps' is a list of 0 items"),
+        ]:
+            assert f"should be: {there}" in refusal_of(at(server, tool_calls={"path": path}))
+
+
+def test_tool_calls_of_a_chat_completion_are_found_in_its_message() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"at": "sky"}'}}
+    said = {"choices": [{"message": {"content": "Sun", "tool_calls": [call]}}]}
+    where = {"path": "choices.0.message.tool_calls"}
+    with serving(giving(said)) as server:
+        ((reply,),) = talk(at(server, "/v1", form="openai", tool_calls=where), "Hello")
+        assert calls_of(reply) == (ToolCall(name="look", arguments={"at": "sky"}),)
+        error = refusal_of(at(server, "/v1", form="openai", tool_calls={"path": "choices.0.tool_calls"}))
+        assert "has nothing at 'choices.0.tool_calls' where tool calls should be" in error
+    with serving(giving({"choices": [{"message": {"content": "Sun"}}]})) as server:
+        ((reply,),) = talk(at(server, "/v1", form="openai", tool_calls=where | {"optional": True}), "Hello")
+        assert calls_of(reply) == ()
+
+
+def test_arguments_under_another_name_are_not_lost() -> None:
+    with serving(giving({"answer": "Sun", "calls": [{"name": "look", "args": {"at": "sky"}}]})) as server:
+        error = refusal_of(at(server, tool_calls={"path": "calls"}))
+        assert "has a tool call without 'arguments' at 'calls'" in error
+        assert "tool_calls: {path: calls, arguments: args}" in error
+        ((reply,),) = talk(at(server, tool_calls={"path": "calls", "arguments": "args"}), "Hello")
+        assert calls_of(reply) == (ToolCall(name="look", arguments={"at": "sky"}),)
+    with serving(giving({"answer": "Sun", "calls": [{"name": "look"}]})) as server:
+        ((reply,),) = talk(at(server, tool_calls={"path": "calls"}), "Hello")
+        assert calls_of(reply) == (ToolCall(name="look"),)
 
 
 # --- chat completions ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 
 from assay.chat.agents import Agent, AgentKind, Reply, Setup
 from assay.chat.agents._shared.histories import Message, SessionHistories
-from assay.chat.agents._shared.json_paths import PLACEHOLDER_PATTERN, count_at, filled, value_at
+from assay.chat.agents._shared.json_paths import PLACEHOLDER_PATTERN, count_at, filled, value_at, what_is_there
 from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
@@ -37,6 +37,8 @@ _MAX_SHOWN = 200
 _PLACEHOLDERS = ("message", "session", "user", "history", "messages")
 """What a request can contain; `messages` is the history followed by the current message."""
 _LIST_PLACEHOLDERS = ("history", "messages")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "params", "kwargs")
+"""What other services call the arguments of a call."""
 _NOT_THERE = (400, 404, 405, 422)
 """Statuses of an address, or of a model, that the service does not have."""
 
@@ -107,6 +109,8 @@ class ToolCallsPath(BaseModel):
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     path: str
+    optional: bool = False
+    """Whether a response without the path says that no tool was called; by default it is an error."""
     name: str = "name"
     arguments: str = "arguments"
     result: str = "result"
@@ -336,8 +340,11 @@ class HttpAgent:
     def _text(self, data: Any, path: str) -> str:
         found = value_at(data, path)
         if not isinstance(found, str):
-            kind = "nothing" if found is None else f"a {type(found).__name__}"
-            raise self._error(f"has {kind} at '{path}' where the text should be: {self._excerpt(json.dumps(data))}")
+            if found is None:
+                raise self._nothing_at(path, "the text", data)
+            raise self._error(
+                f"has a {type(found).__name__} at '{path}' where the text should be: {self._excerpt(json.dumps(data))}"
+            )
         return found
 
     def _calls(self, data: Any) -> tuple[ToolCall, ...] | None:
@@ -348,12 +355,11 @@ class HttpAgent:
         if found is None:
             above, _, last = where.path.rpartition(".")
             holder = value_at(data, above) if above else data
-            if not isinstance(holder, dict):
-                raise self._error(
-                    f"has nothing at '{where.path}' where tool calls should be: {self._excerpt(json.dumps(data))}"
-                )
-            # A null says that there were none; without the field it is unknown.
-            return () if last in holder else None
+            # A null says that there were none.
+            if where.optional or (isinstance(holder, dict) and last in holder):
+                return ()
+            hint = "If it is left out when no tool was called, write tool_calls: {path: …, optional: true}"
+            raise self._nothing_at(where.path, "tool calls", data, hint)
         if not isinstance(found, list):
             raise self._error(f"has a {type(found).__name__} at '{where.path}' where a list of tool calls should be")
         return tuple(self._call(call, where) for call in found)
@@ -364,13 +370,27 @@ class HttpAgent:
         name = value_at(call, where.name)
         if not isinstance(name, str):
             raise self._error(f"has a tool call without a name at '{where.path}': {self._excerpt(json.dumps(call))}")
+        arguments = value_at(call, where.arguments)
+        if arguments is None and isinstance(call, dict):
+            other = next((key for key in _ARGUMENTS if call.get(key)), None)
+            if other is not None:
+                raise self._error(
+                    f"has a tool call without '{where.arguments}' at '{where.path}': {self._excerpt(json.dumps(call))}",
+                    f"Name the field of its arguments: tool_calls: {{path: {where.path}, arguments: {other}}}",
+                )
         error = value_at(call, where.error)
         return ToolCall(
             name=name,
-            arguments={str(key): value for key, value in arguments_of(value_at(call, where.arguments)).items()},
+            arguments={str(key): value for key, value in arguments_of(arguments).items()},
             result=parsed(value_at(call, where.result)),
             error=None if error is None else error if isinstance(error, str) else json.dumps(error),
         )
+
+    def _nothing_at(self, path: str, what: str, data: Any, hint: str | None = None) -> SourceError:
+        """The error for a path that leads nowhere, with the response or, if that is long, what its path reaches."""
+        whole = json.dumps(data)
+        there = whole if len(whole) <= _MAX_SHOWN else what_is_there(data, path)
+        return self._error(f"has nothing at '{path}' where {what} should be: {self._excerpt(there)}", hint)
 
     def _excerpt(self, text: str) -> str:
         """Text of a response for an error message: one short line, with our secrets masked."""

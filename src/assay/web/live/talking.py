@@ -94,7 +94,8 @@ class LiveConversation:
 
 
 def _calls(answer: Answer) -> list[Any] | None:
-    return None if answer.record is None else list(answer.record.tool_calls)
+    record = answer.record
+    return None if record is None or not record.knows_tool_calls else list(record.tool_calls)
 
 
 class LiveTalk:
@@ -240,7 +241,7 @@ class LiveTalk:
         turn = conversation.turns[at]
         if record.status == "failed":
             return _unscored(conversation, agent, at, turn.message, record, played.text)
-        is_known = record.model is not None or record.own_tool_calls is not None
+        is_known = record.knows_tool_calls
         before = conversation.transcript(agent)
         now = Turn(
             user=turn.message,

@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from assay.plural import counted
+
 PLACEHOLDER_PATTERN = re.compile(r"\{([A-Za-z_]+)\}")
 """A placeholder in a template: `{message}`."""
 
@@ -36,6 +38,26 @@ def value_at(data: Any, path: str) -> Any:
         else:
             return None
     return data
+
+
+def what_is_there(data: Any, path: str) -> str:
+    """What stands where a path leads nowhere: the keys or the length at the last of its steps that exists."""
+    steps = path.split(".")
+    for depth in range(len(steps) - 1, 0, -1):
+        above = ".".join(steps[:depth])
+        found = value_at(data, above)
+        if found is not None:
+            return f"'{above}' {_described(found)}"
+    return f"the response {_described(data)}"
+
+
+def _described(data: Any) -> str:
+    if isinstance(data, dict):
+        return f"has {', '.join(map(str, data))}" if data else "is empty"
+    if isinstance(data, list):
+        return f"is a list of {counted(len(data), 'item')}"
+    kind = "a text" if isinstance(data, str) else "null" if data is None else f"a {type(data).__name__}"
+    return f"is {kind}"
 
 
 def count_at(usage: Any, path: str) -> int | None:
