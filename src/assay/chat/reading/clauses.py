@@ -10,6 +10,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.chances import slight_chances
+from assay.chat.reading.denied_pairs import PairReader
+from assay.chat.reading.intentions import INTENTION, IntentionReader
 from assay.chat.reading.labels import Labels
 from assay.chat.reading.likings import LIKINGS, LikingReader
 from assay.chat.reading.quantities import Quantity
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 _REACH = 8
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
+# What is only wished or promised is not claimed of these either: "hopefully it stays dry".
+_CLAIMING = _TELLING | {"denies", "if_absent"}
 # Kinds of figure of which zero says that there is none: "0 % rain", "0 mm of rain".
 _OF_NOTHING = frozenset({"percentage", "precipitation"})
 # Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
-_DOUBTING = LIKINGS | {"negation", "hypothesis", "attributed", "ended", "chance", "earlier", "hearsay"}
+_DOUBTING = LIKINGS | {INTENTION, "negation", "hypothesis", "attributed", "ended", "chance", "earlier", "hearsay"}
 
 
 class Clauses:
@@ -82,6 +86,8 @@ class Clauses:
         self._end_nouns = frozenset(negation.get("end_nouns", ()))
         self._likings = LikingReader(language, self._clause_ends)
         self._reported = ReportReader(language, self._clause_ends)
+        self._intentions = IntentionReader(language, self._clause_ends)
+        self._pairs = PairReader(language, self._clause_ends)
         self._stops_after = {word: frozenset(stops) for word, stops in negation.get("stops", {}).items()}
         self._seconds_after = {word: frozenset(seconds) for word, seconds in negation.get("seconds", {}).items()}
 
@@ -117,7 +123,8 @@ class Clauses:
         has_questions = _has_questions(reading)
         stuffed = stuffed_tokens(reading, self._keyword_lists)
         heard = self._reported.hearsay(reading)
-        marks = (stuffed, liked, past, heard)
+        intended = self._intentions.tokens(reading) if INTENTION in present else set()
+        marks = (stuffed, liked, past, heard, intended)
         doubts = (negations, conditions, attributed, ended, slight, has_questions, *marks, self._closing)
         if not any(doubts) and not self._has_free_ending(reading) and not self._labels.may_deny(reading.text):
             return  # everything is stated: a chance is slight only with a figure
@@ -151,12 +158,16 @@ class Clauses:
                 claimed = not self._in_reach(reading, said.first, attributed, self._negation_stops)
             if said.first in liked and (isinstance(said, Quantity) or said.keys[-1] in _TELLING):
                 claimed = False
+            if said.first in intended and (isinstance(said, Quantity) or said.keys[-1] in _CLAIMING):
+                claimed = False
             if said.first in heard and (isinstance(said, Quantity) or said.keys[-1] == "states"):
                 claimed = False
             if said.first in past and not isinstance(said, Quantity) and said.keys[-1] == "states":
                 claimed = False
             said.asserted = claimed and not said.denied
             said.refuted = claimed and said.denied
+        if denials:
+            self._pairs.deny(reading, everything, denials)
         self._add_opposites(reading, negations)
 
     def _doubts_without_lists(self, reading: Reading) -> bool:
@@ -373,7 +384,8 @@ class Clauses:
                 return False  # not the verb in "sonnig ist es nicht"
             if text in self._closing:
                 following = tokens[at + 1].text if at + 1 < len(tokens) else "."
-                return following in STOPS or following in CLAUSE_MARKS or following in self._after_negation
+                ends = following in STOPS or following in CLAUSE_MARKS or following in self._and
+                return ends or following in self._after_negation
         return False
 
     def _denies_what_precedes(self, tokens: Sequence[Token], at: int, *, is_subject: bool) -> bool:
