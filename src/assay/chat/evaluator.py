@@ -271,10 +271,17 @@ class ChatbotEvaluator:
                 query_reader=asked.reader,
                 domain=self.domain,
                 outline=outline,
-                subjects=self._subjects(reader, outline.subject),
+                subjects=self._subjects(reader, outline.subject or self._place_asked(asked, outline)),
                 calendar=self._calendar(outline.days, outline.today),
             )
         return known
+
+    def _place_asked(self, asked: Read, outline: Outline) -> str | None:
+        """The one place that a query names, which a truth without a place is then of."""
+        if not self.domain.uses_places or not (outline.facts or outline.states):
+            return None
+        named = {place.name for place in asked.reading.places}
+        return named.pop() if len(named) == 1 else None
 
     def _make_subjects(self, reader: Reader, true: str | None) -> Subjects:
         return Subjects(domain=self.domain, reader=reader, true=true, names=self.names)

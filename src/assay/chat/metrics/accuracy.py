@@ -11,9 +11,10 @@ from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date
-from assay.chat.scoring.context.claims import NOT_COMPARED, RATES, Claim, FigureClaim, denied_figures
+from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date, tells_amount
+from assay.chat.scoring.context.claims import RATES, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
+from assay.chat.scoring.context.elsewhere import told_elsewhere
 from assay.chat.scoring.context.truth import (
     EPSILON,
     compare_states,
@@ -24,7 +25,6 @@ from assay.chat.scoring.context.truth import (
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 _FORECAST = ("high", "low")
-_PLAIN = ("actual", *_FORECAST)
 # More tokens than a sentence has between a date and a verb.
 _PARTED = 100
 
@@ -39,6 +39,8 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
         if is_checked and (claim.said.role not in RATES or any(claim is one for one, _ in context.comparable)):
             return None
     if context.comparable or _denied_truth(context) is not None or dates_claimed(context):
+        return None
+    if told_elsewhere(context):
         return None
     says_state = context.yes_or_no or any(claim.day != ANOTHER_DAY for claim in context.state_claims)
     if says_state and context.truth.states:
@@ -161,13 +163,8 @@ def _vague(context: ScoringContext) -> list[Finding]:
 def _figure_missing(context: ScoringContext) -> Finding | None:
     """A figure that was asked for, or that is part of the answer to a question about the present, is not given."""
     for kind in context.question.kinds_due(asks_later=context.asks_later):
-        # A figure of another role, such as what it feels like, does not tell the actual one.
-        has_plain = any(fact.kind == kind and fact.role in _PLAIN for fact in context.truth.facts)
         given = any(
-            claim.what == kind
-            and claim.is_about_truth
-            and (claim.said.role in _PLAIN or (claim.said.role not in NOT_COMPARED and not has_plain))
-            and claim.day not in PAST
+            claim.what == kind and claim.is_about_truth and claim.day not in PAST and tells_amount(context, claim)
             for claim in context.figure_claims
         )
         if not given:
@@ -321,6 +318,8 @@ def _is_of_dispatch(context: ScoringContext, index: int) -> bool:
 def _later_missing(context: ScoringContext) -> Finding | None:
     if not context.asks_later or context.unknown_language is not None:
         return None
+    if told_elsewhere(context):
+        return Finding()
     named = context.calendar.days_in(context.response)
     asked = set(context.question.days)
     days = [mention for name, mention in named.items() if name in asked or name not in ("now", "today", "yesterday")]

@@ -6,6 +6,7 @@ from assay.chat.metrics._soundness import claims_nothing_true, is_baseless, is_i
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.elsewhere import told_elsewhere
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT_ERROR = 100
@@ -22,7 +23,7 @@ def _too_short(context: ScoringContext) -> Finding | None:
 
 
 def _nothing_told(context: ScoringContext) -> Finding | None:
-    return Finding() if context.asks_data and not context.told else None
+    return Finding() if context.asks_data and (not context.told or told_elsewhere(context)) else None
 
 
 def _figures(context: ScoringContext) -> Finding | None:

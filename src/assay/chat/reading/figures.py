@@ -285,6 +285,8 @@ class _Parser(SharedUnitReader):
                 return False
         if not at:
             return True
+        if at in self.changing:
+            return False
         before = tokens[at - 1]
         if before.units or before.text == "/" or before.text in self.grammar.before_other:
             return False
@@ -430,7 +432,11 @@ class _Parser(SharedUnitReader):
         if at >= len(tokens):
             return 0
         text = tokens[at].text
-        if text not in self.grammar.joining or (self.former and self.unit_before(first)[1] - 1 in self.former):
+        if (
+            text not in self.grammar.joining
+            or first in self.changing
+            or (self.former and self.unit_before(first)[1] - 1 in self.former)
+        ):
             return 0  # "went from 80 to 64 euros" is not a range
         joins = text in self.grammar.to or text in DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:

@@ -390,6 +390,9 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
         for kind, roles in lexicon.by_kind(source, "roles_after"):
             for role, entries in roles.items():
                 lexicon.add(f"role_after.{kind}.{role}", entries)
+        for kind, roles in lexicon.by_kind(source, "roles_beside"):
+            for role, entries in roles.items():
+                lexicon.add(f"role_beside.{kind}.{role}", entries)
         for kind, changes in lexicon.by_kind(source, "changes"):
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, before in source.get("bare", {}).items():
@@ -415,6 +418,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("hearsay", general["hypothesis"].get("hearsay", ()))
     lexicon.add("hearsay", general["hypothesis"].get("imagined", ()))
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
+    lexicon.add("since", general.get("since", {}).get("words", ()))
     lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
     lexicon.add("single", general.get("single", {}).get("units", ()))
     for name, entries in general.get("relative_days", {}).items():

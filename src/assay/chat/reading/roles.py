@@ -70,8 +70,9 @@ class RoleReader:
         self.ends = _STOPS | _CLAUSE_ENDS
         self.alternatives = frozenset(lexicon.language["linking_or"]) | {",", "/", "."}
         self.after_alternative = self.alternatives | _STOPS
-        # By kind, the lists of its roles, of words for a change, and of roles that only stand after a figure.
-        self._lists = {kind: (f"role.{kind}", f"change.{kind}", f"role_after.{kind}") for kind in lexicon.kinds}
+        # By kind, the lists of its roles, of words for a change, and of roles that only stand after or before a figure.
+        names = ("role", "change", "role_after", "role_beside")
+        self._lists = {kind: tuple(f"{name}.{kind}" for name in names) for kind in lexicon.kinds}
 
     def assign(self, reading: Reading) -> None:
         """Set the role of each figure of a text."""
@@ -80,8 +81,8 @@ class RoleReader:
         lists = reading.lists
         for kind in kinds:
             foreign = self.foreign.get(kind) if may_be_foreign else None
-            role, change, after = self._lists[kind]
-            if role in lists or change in lists or foreign is not None or after in lists:
+            role, change, after, beside = self._lists[kind]
+            if role in lists or change in lists or foreign is not None or after in lists or beside in lists:
                 _Roles(reading, self).assign(kind, reading.all(role), reading.all(change), foreign)
         if "/" in reading.text:
             _Roles(reading, self).pair_highs_with_lows()
@@ -109,6 +110,7 @@ class _Roles:
         by_first = {mention.first: mention for mention in roles}
         changed = {mention.first for mention in changes}
         only_after = {mention.first: mention for mention in self.reading.all(f"role_after.{kind}")}
+        beside = {mention.last: mention for mention in self.reading.all(f"role_beside.{kind}")}
         taken: Mention | None = None
         for n, quantity in enumerate(quantities):
             if quantity.kind != kind:
@@ -126,6 +128,8 @@ class _Roles:
             role = self.role_before(quantity, before, roles, ends)
             if role is None or role is taken:
                 role = only_after.get(quantity.last + 1)
+            if role is None:
+                role = beside.get(quantity.first - 1)
             if role is None:
                 following = quantities[n + 1] if n + 1 < len(quantities) else None
                 after = following.first if following is not None and following.kind == kind else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from assay.chat.reading.changes import changing_numbers
 from assay.chat.reading.lexicon import Counted, QuantityKind, Unit
 from assay.chat.reading.numerals import MINUS, Number
 from assay.chat.reading.units import UnitReader, Units, own_unit
@@ -34,6 +35,7 @@ class SharedUnits(Units, Protocol):
 
     or_: frozenset[str]
     perhaps: frozenset[str]
+    to: frozenset[str]
     before_other: frozenset[str]
     """Words before an alternative to the figure before it."""
     after_other: frozenset[str]
@@ -68,6 +70,7 @@ class SharedUnitReader(UnitReader):
             if key in reading.lists
             for mention in reading.lists[key]
         }
+        self.changing = changing_numbers(reading, grammar.to) if grammar.bare and "former" in reading.lists else {}
         self.counting = {one.last: one.keys[0].removeprefix("bare.") for one in reading.all("bare")}
 
     def counted(self, at: int) -> str | None:
@@ -149,6 +152,13 @@ class SharedUnitReader(UnitReader):
         if self.role_ends and number.decimals <= 1 and (kind := self.role_of(number.first, number.last)):
             unit = self.unit_in_sentence(number, kind)
             return self.usual_unit(self.units.kinds[kind], number.value) if unit is None and number.value < 0 else unit
+        if number.first in self.changing and (kind := next(iter(self.shared.bare), None)):
+            unit = self.unit_after(self.changing[number.first])[0] or self.unit_in_sentence(number, kind)
+            return (
+                unit
+                if unit is not None and unit.kind == kind
+                else self.usual_unit(self.units.kinds[kind], number.value)
+            )
         if self.shared.bare and (kind := self.described(number)):
             return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None

@@ -23,6 +23,7 @@ from assay.chat.reading.lexicon import Lexicon
 from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.polarity import PolarWords, answer_own_questions
 from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.since import SinceReader
 from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
 from assay.chat.reading.visible import visible_part
@@ -186,6 +187,13 @@ class Reader:
         self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
         self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self.leading = frozenset(lexicon.language["range_words"]) | self._from_words
+        self.following = frozenset(lexicon.language.get("following_words", ()))
+        self.comparing = frozenset(lexicon.language.get("comparing_words", ()))
+        self.origin_words = frozenset(lexicon.language.get("origin_words", ())) | self.following | self.comparing
+        """Words before a figure that another one has come from, or is compared with."""
+        self.past_origin_words = self.origin_words | self._from_words
+        """Words that are such only before a past day: « de 35 °C hier à 22 °C »."""
+        self.possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
         self.than_days = frozenset(lexicon.language.get("than_days", ()))
         self.there_words = frozenset(lexicon.language.get("there_words", ()))
@@ -217,6 +225,7 @@ class Reader:
         self.definite = frozenset(things.get("definite", ()))
         self.indefinite = frozenset(things.get("indefinite", ()))
         self.placing = frozenset(things.get("placed", ()))
+        self.before_days = self.placing | self.articles
         self.purposes = frozenset(things.get("of", ()))
         self.additions = frozenset(things.get("added", ()))
         self.together = frozenset(things.get("with", ()))
@@ -228,6 +237,7 @@ class Reader:
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
         self._dates = DateReader(lexicon.language)
+        self._since = SinceReader(lexicon.language)
         self._figures = FigureReader(lexicon)
         self._places = PlaceReader(lexicon.language) if use_places else None
         self._short, self._long = _Recent(_MOST_SHORT), _Recent(_MOST_LONG)
@@ -328,6 +338,8 @@ class Reader:
         mentions += read_short_weekdays(reading, self.and_words)
         if numbers:
             reading.moments = self._dates.read(reading, numbers)
+        if "since" in reading.lists:
+            self._since.read(reading)
 
     def _read_figures(self, reading: Reading, numbers: Sequence[int]) -> None:
         self._figures.read(reading, numbers)

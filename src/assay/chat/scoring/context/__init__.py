@@ -30,6 +30,7 @@ from assay.chat.scoring.context.claims import (
 from assay.chat.scoring.context.clause_subjects import is_of_no_product
 from assay.chat.scoring.context.counts import counts_of_product
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
+from assay.chat.scoring.context.elsewhere import is_said_elsewhere
 from assay.chat.scoring.context.places import Subjects, names_in_lists
 from assay.chat.scoring.context.question import Question, asks_of_place
 from assay.chat.scoring.context.quotations import quoted_tokens
@@ -257,7 +258,8 @@ class ScoringContext:
     @once
     def yes_or_no(self) -> YesOrNo | None:
         """The yes or no by which the response answers the query."""
-        return yes_or_no(self)
+        found = yes_or_no(self)
+        return None if found is not None and is_said_elsewhere(self, found) else found
 
     @once
     def comparable(self) -> list[tuple[FigureClaim, list[Fact]]]:

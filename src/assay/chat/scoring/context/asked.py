@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.places import words_of
-from assay.chat.scoring.context.claims import FigureClaim
+from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim
 from assay.chat.scoring.context.truth import is_of_asked_time, is_vague, states_in
 from assay.chat.scoring.metric import TextSpan
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
+
+
+PLAIN_ROLES = ("actual", "high", "low")
+"""Roles of figures that tell how much something is; what it only feels like is another."""
 
 
 def unclaimed(context: ScoringContext) -> str | None:
@@ -29,10 +33,13 @@ def unclaimed(context: ScoringContext) -> str | None:
 def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
-    given = {claim.what for claim, facts in context.comparable if _is_given(context, claim, facts)}
+    told = [(claim, facts) for claim, facts in context.comparable if _is_given(context, claim, facts)]
+    given = {claim.what for claim, _ in told if tells_amount(context, claim)}
     given |= {kind for kind in context.question.fact_kinds if _is_none_claimed(context, kind)}
     families = {context.family(kind) for kind in given} if context.question.kinds else set()
     none = "has only a vague one, or one of another time" if context.comparable else "has none"
+    if told and not given:
+        none = "has only one of another sort, such as what it feels like"
     for kind in sorted(kind for kind in context.question.kinds if context.family(kind) not in families):
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer {none}"
     if context.query.all("asks.figure") and context.truth.facts and not given:
@@ -41,9 +48,23 @@ def _unclaimed(context: ScoringContext) -> str | None:
         return None
     if context.question.polar_states and context.truth.states:
         return "the question asks whether something is so, and the answer does not say"
-    if any(context.kind(kind).checked for kind in given) or dates_claimed(context):
+    if any(context.kind(claim.what).checked for claim, _ in told) or dates_claimed(context):
         return None
     return "the answer claims nothing that the truth can check"
+
+
+def tells_amount(context: ScoringContext, claim: FigureClaim) -> bool:
+    """Whether a figure tells how much something is, as asked: what it feels like does not tell the temperature.
+
+    It does if the question asks what it feels like, or if the truth has nothing else.
+    """
+    role = INSTEAD.get(claim.said.role, claim.said.role)
+    if role in PLAIN_ROLES:
+        return True
+    if role in NOT_COMPARED:
+        return False
+    has_plain = any(fact.kind == claim.what and fact.role in PLAIN_ROLES for fact in context.truth.facts)
+    return not has_plain or bool(context.query.all(f"asks_role.{claim.what}.{role}"))
 
 
 def _is_given(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> bool:

@@ -14,6 +14,7 @@ from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.compared_days import is_compared_with
+from assay.chat.scoring.context.origins import origins
 from assay.chat.scoring.context.respective import paired, respective
 from assay.chat.scoring.context.sections import Sections, sections_by
 from assay.chat.scoring.context.set_aside import without_rejected
@@ -165,6 +166,10 @@ class ResponseDays:
         mentions = [one for one in calendar.mentions(response) if not is_compared_with(one, response, reader)]
         if len(mentions) > 1 and "negation" in response.lists:
             mentions = without_rejected(mentions, response, reader)
+        self._origins = origins(mentions, response, reader)
+        if self._origins:
+            aside = {one.first for one in self._origins.values()}
+            mentions = [one for one in mentions if one.first not in aside]
         self._mentions = mentions
         self._firsts = [mention.first for mention in self._mentions]
         self._may_be_paired = len(self._mentions) > 1 and len(response.quantities) > 1
@@ -175,10 +180,14 @@ class ResponseDays:
         It is the nearest day named in the same clause, else the nearest one before the token in its sentence, else the
         day in the heading or at the start of the line.
         """
-        return self.in_sentence(index, *self._response.sentence(index)) if self._mentions else self._default
+        if not self._mentions and not self._origins:
+            return self._default
+        return self.in_sentence(index, *self._response.sentence(index))
 
     def in_sentence(self, index: int, first: int, last: int) -> str | None:
         """As `at`, of a token in the sentence of tokens `first` to `last`."""
+        if index in self._origins:
+            return self._known_day(self._origins[index].keys[0])
         if not self._mentions:
             return self._default
         column = self._by_column.get(index) if self._has_table else None
@@ -226,12 +235,16 @@ class ResponseDays:
 
     def is_one_day(self, first: int, last: int) -> bool:
         """Whether all of the sentence of tokens `first` to `last` is about one day: it names none, and no line does."""
+        if self._origins:
+            return False
         if not self._mentions:
             return True
         return not (self._sections[0] or self._is_named_in(first, last) or self._has_table)
 
     def is_told(self, index: int) -> bool:
         """Whether the response itself says which day token `index` is about, in its sentence or its section."""
+        if index in self._origins:
+            return True
         if not self._mentions:
             return False
         if self._is_named_in(*self._response.sentence(index)):

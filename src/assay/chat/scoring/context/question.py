@@ -215,7 +215,11 @@ class Question:
         fees = {at for one in self.query.all("asks_fee") for at in range(one.first, one.last + 1)}
         words = {token.text for at, token in enumerate(self.query.tokens) if at not in fees}
         kinds = self.query_reader.lexicon.kinds
-        named = [kind for kind in self.fact_kinds if kinds[kind].checked and kinds[kind].keys & words]
+        named = [
+            kind
+            for kind in self.fact_kinds
+            if kinds[kind].checked and (kinds[kind].keys & words or self.query.all(f"asks_figure.{kind}"))
+        ]
         # "Which of these is in stock?" asks for no number of pieces.
         return frozenset(kind for kind in named if not kinds[kind].states or self.query.all("asks.figure"))
 
