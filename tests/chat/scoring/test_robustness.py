@@ -10,6 +10,7 @@ import pytest
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, FailedCheck, Record
+from assay.chat.scoring.outcomes.alterations import told_alteration
 from assay.chat.scoring.outcomes.quirk_matrix import quirk_matrix, quirk_summaries, quirks_json
 from assay.chat.scoring.outcomes.quirk_turns import broken_turn, with_outcome, without_quirk
 from assay.chat.scoring.outcomes.robustness import (
@@ -138,6 +139,51 @@ REFUSED = ToolCall(name="look_up", arguments={"raw": "Rom"}, error="not JSON")
 )
 def test_reactions_are_read_from_spans_and_requests(record: Record, response: str, did: list[str]) -> None:
     assert reactions(record, response=response, expected=[ROME], limit=8) == did
+
+
+TURIN = ToolCall(name="look_up", arguments={"city": "Turin"}, result={"temperature": 12})
+IN_UNITS = ToolCall(name="look_up", arguments={"city": "Rome", "units": "metric"}, result={"temperature": 21})
+NOWHERE = ToolCall(name="look_up", result={"temperature": 9})
+CUT = Record(quirk="arguments_cut_off*1", meant_calls=[ROME], model_calls=2)
+
+
+@pytest.mark.parametrize(
+    ("ran", "said", "outcome"),
+    [
+        ([ROME], "It is 21 °C in Rome.", "recovered"),
+        ([TURIN], "It is 12 °C in Rome.", "failed_silently"),  # repaired, and wrong
+        ([NOWHERE], "It is 9 °C in Rome.", "failed_silently"),  # a default took the place of what was lost
+        ([TURIN], "I'm sorry, I couldn't get the weather in Rome: the service is not available.", "degraded"),
+        ([REFUSED, ROME], "It is 21 °C in Rome.", "recovered"),  # told, and made again
+        ([TURIN, ROME], "It is 21 °C in Rome.", "recovered"),
+        (
+            [ROME.model_copy(update={"arguments": {"city": "Rome", "units": "metric"}})],
+            "It is 21 °C in Rome.",
+            "recovered",
+        ),
+        ([TURIN, ROME], "It is 12 °C in Rome.", "failed_silently"),  # it tells what was not meant
+        ([TURIN.model_copy(update={"name": "time_in"})], "It is 21 °C in Rome.", "recovered"),  # another tool
+    ],
+)
+def test_a_call_that_was_repaired_to_another_one_fails_silently(ran: list[ToolCall], said: str, outcome: str) -> None:
+    """Even if nothing else of the answer can be checked, as with tools of a user's own."""
+    turn = Turn(user="What's the weather in Rome?", assistant=said, tool_calls=ran)
+    transcript = Transcript(agent="mine", scenario="rome", turns=[turn])
+    record = CUT.model_copy(update={"tool_calls": ran})
+    answer = answer_of(transcript, 0, ChatbotEvaluator(metrics=["accuracy", "task_completion"]), record=record)
+    assert answer.record is not None
+    assert answer.record.outcome == outcome
+
+
+def test_what_ran_is_told_beside_what_was_meant() -> None:
+    for call, words in ((TURIN, "with city='Turin'"), (NOWHERE, "without arguments")):
+        record = CUT.model_copy(update={"tool_calls": [call]})
+        assert reactions(record, response="It is 12 °C.") == [f"ran look_up {words}"]
+        assert told_alteration(record, "It is 12 °C.") == f"look_up ran {words}, and the model meant city='Rome'"
+    assert told_alteration(Record(tool_calls=[TURIN]), "It is 12 °C.") == ""  # what was meant is not known
+    year = ToolCall(name="look_up", arguments={"year": 64})
+    told_as_text = Record(meant_calls=[year], tool_calls=[ToolCall(name="look_up", arguments={"year": "64"})])
+    assert told_alteration(told_as_text, "In 64.") == ""
 
 
 def test_turn_passes_by_its_outcome() -> None:

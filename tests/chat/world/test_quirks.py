@@ -273,3 +273,93 @@ def test_quirks_act_on_calls_of_any_tool(url: str, http: httpx.Client) -> None:
     assert changed("arguments_wrong_type", "price", {}) == [("price", "{}")]  # there is nothing to change
     assert len(set(changed("twenty_calls", "find_recipe", {"dish": "soup", "n": 1}))) == 20
     assert changed("twenty_calls", "price", {"legs": 2})[-1] == ("price", '{"legs": 2}')
+
+
+# --- answers that are given to a tool -------------------------------------------------------------------------------
+
+OUTPUT = {
+    "type": "function",
+    "function": {
+        "name": "final_result",
+        "parameters": {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]},
+    },
+}
+
+
+def choice_with_output_tool(url: str, http: httpx.Client, quirk: str) -> dict[str, Any]:
+    """The answer to a request of an agent with a structured output, which has all its results."""
+    more = {"tools": [*TOOLS, OUTPUT], "tool_choice": "required"}
+    found: dict[str, Any] = posted(url, http, quirk, ANSWERED, **more).json()["choices"][0]
+    return found
+
+
+def test_a_call_that_is_the_answer_has_the_quirks_of_answers(url: str, http: httpx.Client) -> None:
+    def arguments(quirk: str) -> str:
+        (given,) = choice_with_output_tool(url, http, quirk)["message"]["tool_calls"]
+        assert given["function"]["name"] == "final_result"
+        return str(given["function"]["arguments"])
+
+    whole = arguments("no_finish_reason")
+    assert "°C" in json.loads(whole)["summary"]
+    for quirk in ("length", "content_filter"):
+        assert whole.startswith(arguments(quirk))
+        assert len(arguments(quirk)) < len(whole)
+        assert choice_with_output_tool(url, http, quirk)["finish_reason"] == quirk
+    for quirk, text, reason in (
+        ("empty_answer", "", "stop"),
+        ("null_answer", None, "stop"),
+        ("refusal", None, "stop"),
+        ("content_filter_empty", "", "content_filter"),
+    ):
+        empty = choice_with_output_tool(url, http, quirk)
+        assert "tool_calls" not in empty["message"]
+        assert (empty["message"]["content"], empty["finish_reason"]) == (text, reason)
+    assert "<think>" in choice_with_output_tool(url, http, "think_tags")["message"]["content"]
+    assert arguments("think_tags") == whole
+
+
+@pytest.mark.parametrize("quirk", ["arguments_not_json", "unknown_tool", "twenty_calls", "calls_end_with_length"])
+def test_a_call_that_is_the_answer_has_no_quirk_of_calls(url: str, http: httpx.Client, quirk: str) -> None:
+    found = choice_with_output_tool(url, http, quirk)
+    assert [one["function"]["name"] for one in found["message"]["tool_calls"]] == ["final_result"]
+    assert json.loads(found["message"]["tool_calls"][0]["function"]["arguments"])
+    assert found["finish_reason"] == "tool_calls"
+
+
+def test_a_stream_breaks_off_in_a_call_that_is_the_answer(url: str, http: httpx.Client) -> None:
+    more = {"tools": [*TOOLS, OUTPUT], "tool_choice": "required", "stream": True}
+    text = posted(url, http, "stream_ends_in_text", ANSWERED, **more).text
+    assert "final_result" in text
+    assert "[DONE]" not in text
+    assert "[DONE]" in posted(url, http, "stream_ends_in_arguments", ANSWERED, **more).text
+
+
+# --- what the model meant -------------------------------------------------------------------------------------------
+
+
+def test_the_calls_that_a_quirk_alters_are_kept_as_they_were_meant() -> None:
+    log = CallLog()
+    weather = {"type": "string", "description": "A city."}
+    unit = {"type": "string", "default": "C"}
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "parameters": {"type": "object", "properties": {"city": weather, "unit": unit}, "required": ["city"]},
+        },
+    }
+    wanted = (WantedCall("get_weather", {"city": "Porto Alegre", "unit": "C"}),)
+    with LoopbackServer(model_app(42, Skill(), calls=log)) as running, httpx.Client(trust_env=False) as http:
+        for quirk in ("arguments_cut_off", "arguments_empty", "similar_tool"):
+            log.watch(quirk)
+            sent: dict[str, str] = {}
+            with Situation("s", 0, 0, session=quirk, quirk=Quirk(quirk), calls=wanted).attached():
+                inject(sent)
+            body = {"model": "m", "messages": QUESTION, "tools": [tool]}
+            http.post(f"{running.url}/v1/chat/completions", json=body, headers=sent)
+    # The value that the tool has by default may be left out.
+    meant = (WantedCall("get_weather", {"city": "Porto Alegre"}),)
+    assert [one.meant for one in log.of_turn("arguments_cut_off", 0)] == [meant]
+    assert [one.meant for one in log.of_turn("arguments_empty", 0)] == [meant]
+    assert [one.meant for one in log.of_turn("similar_tool", 0)] == [()]
+    assert log.of_turn("arguments_cut_off", 0)[0].meant[0].arguments == {"city": "Porto Alegre"}

@@ -19,8 +19,8 @@ Events = Sequence[tuple[str, Mapping[str, Any]]]
 
 # GenAI semantic conventions: which operations are calls of a model.
 _MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
-# ADK adds this span around parallel calls that have spans of their own.
-_NOT_A_TOOL = "(merged tools)"
+# ADK adds the first around parallel calls that have spans of their own, and the second takes a structured answer.
+_NOT_A_TOOL = frozenset({"(merged tools)", "set_model_response"})
 # On a request to the model: when the client waited for bytes, as alternating starts and ends in ns since 1970.
 WAITS = "assay.waits"
 # The same: tokens in and out by the response itself, and whether a stream ended without an end mark.
@@ -61,7 +61,7 @@ class Span:
     @property
     def is_tool_call(self) -> bool:
         """Whether it is a call of one tool."""
-        return self.operation == "execute_tool" and self.attributes.get("gen_ai.tool.name") != _NOT_A_TOOL
+        return self.operation == "execute_tool" and self.attributes.get("gen_ai.tool.name") not in _NOT_A_TOOL
 
     @property
     def waits(self) -> list[tuple[int, int]]:

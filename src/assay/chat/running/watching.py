@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.scoring.outcomes.interruptions import after_hang_up, history_flaws, user_texts
+from assay.chat.transcript import ToolCall
 
 if TYPE_CHECKING:
     from assay.chat.running.conversation import Job, PlayedTurn
@@ -77,4 +78,7 @@ class Watching:
                 found["undisturbed"] = beyond[-1]
         if quirk is not None and not quirk.is_of_tools:
             found["quirk_occurred"] = any(call.misbehaved for call in calls)
+            if quirk.alters_arguments and found["quirk_occurred"]:
+                meant = [one for call in calls for one in call.meant]
+                found["meant_calls"] = [ToolCall(name=one.name, arguments=dict(one.arguments)) for one in meant]
         return found

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.chat.evaluator import answer_batches, uncollected
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answers import Answer, FailedCheck, Record
+from assay.chat.scoring.outcomes.alterations import told_alteration
 from assay.chat.scoring.outcomes.quirk_turns import with_outcome
 from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_beyond, outcome_of
 from assay.chat.scoring.passing import failed_checks
@@ -89,6 +90,8 @@ def _answer(unscored: UnscoredTurn, context: ScoringContext, entries: dict[str, 
     failures = failed_checks(turn, entries, context)
     if record is not None and record.quirk is not None:
         says_so = bool(context.errors or context.response.all("missing"))
+        if altered := told_alteration(record, said):
+            failures = (*failures, FailedCheck("tools get what the model meant", altered))
         outcome = outcome_of(is_right=not failures, says_so=says_so)
         if record.undisturbed is not None:
             outcome = outcome_beyond(said, record.undisturbed, says_so=says_so)

@@ -119,6 +119,11 @@ class Record(BaseModel):
     """How the model, its endpoint or a tool misbehaved."""
     quirk_occurred: bool | None = None
     """Whether it did: a model that makes no call cannot misspell one. None if that was not watched."""
+    meant_calls: list[ToolCall] | None = None
+    """The calls that the scripted model meant to make, if the quirk altered their arguments; None if it altered none.
+
+    An argument with the value that its tool gives it by default is left out.
+    """
     outcome: QuirkOutcome | None = None
     """What came of the quirk."""
     breakdown: Breakdown | None = None

@@ -17,6 +17,7 @@ from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.asked import unclaimed
 from assay.chat.scoring.metric import Entry, Evidence
 from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
+from assay.chat.scoring.tool_results import stands_in, values_in
 from assay.chat.transcript import Turn
 from assay.plural import counted
 
@@ -33,7 +34,6 @@ _SHORTEST_SENTENCE = 4
 # A table with fewer values may be stated by any answer.
 _SMALLEST_TABLE = 2
 _ERROR_FIELDS = ("error", "errors", "detail")
-_OUTER_FIELDS = frozenset({"status", "success", "ok"})
 
 
 def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> tuple[FailedCheck, ...]:
@@ -240,30 +240,11 @@ def _passes_on_result(turn: Turn) -> bool:
 
 def _states_all(result: object, said: str, asked: str) -> bool:
     """Whether an answer has a figure, or every value of a table, as whole words, and not only those of the question."""
-    values = list(_values_in(result))
+    values = list(values_in(result))
     is_figure = isinstance(result, (int, float))
-    if len(values) < (1 if is_figure else _SMALLEST_TABLE) or all(_stands_in(value, asked) for value in values):
+    if len(values) < (1 if is_figure else _SMALLEST_TABLE) or all(stands_in(value, asked) for value in values):
         return False
-    return all(_stands_in(value, said) for value in values)
-
-
-def _stands_in(value: str, text: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|[.,]\d)", text) is not None
-
-
-def _values_in(result: object) -> Iterator[str]:
-    """Texts and numbers in a table or a list, at any depth; how the call went is none."""
-    if isinstance(result, Mapping):
-        for name, value in result.items():
-            if name not in _OUTER_FIELDS or isinstance(value, (Mapping, list)):
-                yield from _values_in(value)
-    elif isinstance(result, list):
-        for value in result:
-            yield from _values_in(value)
-    elif isinstance(result, str) and result.strip():
-        yield result.strip().casefold()
-    elif isinstance(result, (int, float)) and not isinstance(result, bool):
-        yield f"{result:g}" if isinstance(result, float) and result.is_integer() else str(result)
+    return all(stands_in(value, said) for value in values)
 
 
 def _returns_courtesy(context: ScoringContext) -> bool:

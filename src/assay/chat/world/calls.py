@@ -14,6 +14,7 @@ from typing import Literal
 
 from assay.chat.world.hang_up import HOLD_SECONDS
 from assay.chat.world.situation import Situation
+from assay.chat.world.wanted_calls import WantedCall
 
 Service = Literal["model", "tool"]
 # A client is given up as quiet after this time without a request, and waited for no longer than the other.
@@ -37,6 +38,8 @@ class WatchedCall:
     """Whether it is held."""
     misbehaved: bool = False
     """Whether the quirk of the turn took effect in the response."""
+    meant: tuple[WantedCall, ...] = ()
+    """The calls that the model meant to make, if the quirk of the turn alters their arguments."""
     beyond: str | None = None
     """What the scripted model says if it cannot help with the subject, before a quirk changes it."""
 

@@ -32,6 +32,8 @@ class Completion:
         self.created = created
         self.fingerprint = fingerprint
         self.text = output.text
+        self.answers_by_call = output.answers_by_call
+        """Whether its call is the answer, given to a tool that takes it."""
         self.calls: list[dict[str, Any]] = [
             {
                 "id": f"call_{digest_of(digest, at)[:24]}",

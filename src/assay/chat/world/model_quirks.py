@@ -21,12 +21,13 @@ _FIGURE = re.compile(r"[-−]?\d")
 
 def affects_message(kind: str, completion: Completion) -> bool:
     """Whether a quirk can affect this completion: some need calls, others an answer."""
+    is_call = bool(completion.calls) and not completion.answers_by_call
     if kind in _ON_ARGUMENTS:
-        return bool(completion.calls) and bool(json.loads(completion.calls[0]["function"]["arguments"]))
+        return is_call and bool(json.loads(completion.calls[0]["function"]["arguments"]))
     if kind in _ON_CALLS:
-        return bool(completion.calls)
+        return is_call
     if kind in _ON_ANSWERS:
-        return not completion.calls
+        return not is_call
     return kind in _ON_BOTH
 
 
@@ -165,29 +166,48 @@ _ON_CALLS: Mapping[str, Callable[[Completion], None]] = {
 _ON_ARGUMENTS = frozenset({"arguments_wrong_type", "arguments_missing"})
 
 
-# --- answers --------------------------------------------------------------------------------------------------------
+# --- answers: texts, and calls of a tool that takes the answer -----------------------------------------------------
 
 
 def _answering(text: str | None) -> Callable[[Completion], None]:
     def apply(completion: Completion) -> None:
         completion.text = text
+        _make_no_call(completion)
 
     return apply
 
 
+def _make_no_call(completion: Completion) -> None:
+    """Leave out the call that would have been the answer."""
+    completion.calls = []
+    if completion.finish_reason == "tool_calls":
+        completion.finish_reason = "stop"
+
+
+def cut_answer(completion: Completion) -> None:
+    """Cut the answer off, or the arguments of the call that is the answer."""
+    if completion.answers_by_call:
+        function = completion.calls[0]["function"]
+        function["arguments"] = cut_text(function["arguments"])
+    else:
+        completion.text = cut_text(completion.text or "")
+
+
 def _cut_with(reason: str) -> Callable[[Completion], None]:
     def apply(completion: Completion) -> None:
-        completion.text = cut_text(completion.text or "")
+        cut_answer(completion)
         completion.finish_reason = reason
 
     return apply
 
 
 def _filtered(completion: Completion) -> None:
+    _make_no_call(completion)
     completion.text, completion.finish_reason = "", "content_filter"
 
 
 def _refuse(completion: Completion) -> None:
+    _make_no_call(completion)
     completion.text, completion.refusal = None, _REFUSAL
 
 

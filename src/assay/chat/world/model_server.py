@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.chat.world import model_quirks, wire_quirks
@@ -17,7 +17,9 @@ from assay.chat.world.calls import CallLog, held
 from assay.chat.world.completion import MODEL, Completion, digest_of
 from assay.chat.world.completion_request import ApiError, CompletionRequest
 from assay.chat.world.scripted import ModelOutput, ScriptedModel, Skill
+from assay.chat.world.scripted.planning import Toolbox, ToolUse
 from assay.chat.world.situation import Situation
+from assay.chat.world.wanted_calls import WantedCall
 from assay.errors import missing_extra
 
 try:
@@ -117,6 +119,8 @@ class _Service:
         )
         headers = {"x-request-id": f"req_{completion.id.removeprefix('chatcmpl-')}"}
         quirk = situation.quirk
+        if quirk is not None and quirk.alters_arguments and not completion.answers_by_call:
+            call.meant = tuple(_meant(one, parsed.tools) for one in output.calls)
         if quirk is not None and self._has(quirk.kind, completion) and self.hits.take(turn, quirk.times):
             call.misbehaved = True
             if quirk.kind in wire_quirks.RESPONSES:
@@ -164,6 +168,19 @@ class _Service:
             if quirk in wire_quirks.RESPONSES
             else model_quirks.affects_message(quirk, completion)
         )
+
+
+def _meant(call: ToolUse, tools: Sequence[Mapping[str, Any]]) -> WantedCall:
+    """A call as the model means it. An argument with the value that its tool gives it anyway may be left out."""
+    schema = Toolbox(tools).parameters.get(call.name, {})
+    properties = schema.get("properties")
+    defaults = {
+        name: part["default"]
+        for name, part in (properties.items() if isinstance(properties, Mapping) else ())
+        if isinstance(part, Mapping) and "default" in part
+    }
+    told = {name: value for name, value in call.arguments.items() if name not in defaults or defaults[name] != value}
+    return WantedCall(call.name, told)
 
 
 class _Hits:

@@ -93,6 +93,11 @@ _ON_CALLS = frozenset(
     {"unknown_tool", "similar_tool", "unnamed_tool", "same_call_forever", "twenty_calls", "duplicate_call_ids",
      "empty_call_id", "missing_call_id", "text_and_calls", "stream_cut_in_arguments", "stream_ends_in_arguments"}
 )  # fmt: skip
+_ON_MEANT_ARGUMENTS = frozenset(
+    {"arguments_not_json", "arguments_cut_off", "arguments_wrong_type", "arguments_missing", "arguments_extra",
+     "arguments_object", "arguments_list", "arguments_empty", "calls_end_with_length", "stream_cut_in_arguments",
+     "stream_ends_in_arguments"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,11 @@ class Quirk:
     def is_of_tools(self) -> bool:
         """Whether a tool misbehaves, and not the model or its endpoint."""
         return self.kind in TOOL_QUIRKS
+
+    @property
+    def alters_arguments(self) -> bool:
+        """Whether a call arrives with other arguments than the model meant."""
+        return self.kind in _ON_MEANT_ARGUMENTS
 
     @property
     def acts_on(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.chat.world.completion import TOKENS_PER_CHUNK, Completion
 from assay.chat.world.completion_request import ApiError
-from assay.chat.world.model_quirks import cut_arguments, cut_text
+from assay.chat.world.model_quirks import cut_answer, cut_arguments
 from assay.errors import missing_extra
 
 try:
@@ -37,9 +37,10 @@ def affects_sending(kind: str, completion: Completion) -> bool:
     """Whether a quirk can affect the sending of this completion."""
     if kind in _IN_STREAM and not completion.parsed.stream:
         return False
+    is_call = bool(completion.calls) and not completion.answers_by_call
     if kind.endswith("_in_arguments"):
-        return bool(completion.calls)
-    return not completion.calls if kind in _IN_ANSWER else True
+        return is_call
+    return not is_call if kind in _IN_ANSWER else True
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
@@ -158,12 +159,12 @@ async def _byte_by_byte(completion: Completion, request: Request) -> AsyncIterat
 
 def _beginning(completion: Completion) -> Iterator[bytes]:
     """The events of a stream up to the middle of the answer, or of the first call's arguments."""
-    if completion.calls:
+    if completion.calls and not completion.answers_by_call:
         completion.calls = completion.calls[:1]
         function = completion.calls[0]["function"]
         function["arguments"] = cut_arguments(function["arguments"])
     else:
-        completion.text = cut_text(completion.text or "")
+        cut_answer(completion)
     for chunk in completion.chunks():
         if not chunk["choices"] or chunk["choices"][0]["finish_reason"] is not None:
             return

@@ -72,6 +72,10 @@ def tell_failure(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     return {"status": "error", "error_message": str(error) or type(error).__name__}
 
 
+ANSWER_TOOL = "set_model_response"
+"""ADK's own tool that takes the answer of an agent with an output schema and tools: a call of it is the answer."""
+
+
 class Assistant:
     """The assistant, whose runner stores one session for each conversation."""
 
@@ -156,6 +160,7 @@ def _reply(events: list[Event]) -> Reply:
             )
             for event in events
             for call in event.get_function_calls()
+            if call.name != ANSWER_TOOL
         ),
         sum(usage.prompt_token_count or 0 for usage in usages) if usages else None,
         sum(usage.candidates_token_count or 0 for usage in usages) if usages else None,

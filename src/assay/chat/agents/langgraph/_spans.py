@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,9 @@ from langgraph.types import Command
 
 from assay.chat.agents._shared.spans import GenAISpans
 
+# What LangGraph tells the model of a call of a tool that does not exist.
+_UNKNOWN = " is not a valid tool, try one of "
+
 
 class SpanBridge(AsyncCallbackHandler):
     """Records model calls and tool calls as spans; chains and graphs are left out."""
@@ -24,6 +27,8 @@ class SpanBridge(AsyncCallbackHandler):
     def __init__(self) -> None:
         self._spans = GenAISpans("openai")
         self._running: list[UUID] = []
+        self.tools: set[str] = set()
+        """Names of the tools that were started."""
 
     async def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
@@ -49,6 +54,7 @@ class SpanBridge(AsyncCallbackHandler):
 
     async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
         self._running.append(run_id)
+        self.tools.add(str(serialized.get("name", "")))
         self._spans.start_tool(run_id, str(serialized.get("name", "")), arguments=kwargs.get("inputs"))
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
@@ -58,6 +64,12 @@ class SpanBridge(AsyncCallbackHandler):
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._running.remove(run_id)
         self._spans.end_tool(run_id, error=type(error).__name__, message=str(error))
+
+
+def record_unknown(call: Mapping[str, Any], result: ToolMessage) -> None:
+    """Record the span of a call in a user's own graph, if it was refused because there is no such tool."""
+    if result.status == "error" and _UNKNOWN in result.text:
+        GenAISpans("openai").refused(call["name"], arguments=call["args"], reason=result.text)
 
 
 class RefusedCalls(AgentMiddleware[Any, Any, Any]):

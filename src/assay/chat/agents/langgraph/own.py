@@ -6,13 +6,13 @@ among the objects of this process, in which nothing but the user's agent lives.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import langsmith
-from langchain.messages import AIMessageChunk
+from langchain.messages import AIMessage, AIMessageChunk, ToolMessage
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
@@ -23,7 +23,7 @@ from assay.chat.agents._shared.assistant import openai_client, sync_openai_clien
 from assay.chat.agents._shared.reached import reached
 from assay.chat.agents.function import UnfitObjectError
 from assay.chat.agents.langgraph._forms import EntrypointForm, StateForm, form_of
-from assay.chat.agents.langgraph._spans import SpanBridge
+from assay.chat.agents.langgraph._spans import SpanBridge, record_unknown
 from assay.chat.agents.langgraph.assistant import Assistant
 from assay.chat.agents.own import Dependencies, cannot_redirect, instances_of, without_arguments
 
@@ -93,11 +93,13 @@ class OwnAssistant(Assistant):
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
         value: Any = None
+        bridge = SpanBridge()
+        asked: dict[str | None, Mapping[str, Any]] = {}
         async for part in self._graph.astream(
             self._form.given(session, message),
             {
                 "configurable": {"thread_id": session},
-                "callbacks": [SpanBridge()],
+                "callbacks": [bridge],
                 "recursion_limit": self._most_steps,
             },
             context=await self._deps.of(user),
@@ -106,15 +108,30 @@ class OwnAssistant(Assistant):
         ):
             if part["type"] == "values":
                 value = part["data"]
+                asked = {call["id"]: call for call in _calls_in(value)}
             elif part["type"] == "messages":
                 piece, _ = part["data"]
                 if isinstance(piece, AIMessageChunk) and piece.text:
                     yield piece.text
+                elif isinstance(piece, ToolMessage) and piece.tool_call_id in asked:
+                    record_unknown(asked[piece.tool_call_id], piece)
         reply = self._form.reply(session, message, value)
         structured = value.get("structured_response") if isinstance(value, dict) else None
-        yield reply if structured is None else replace(reply, text=str(structured))
+        if structured is None:
+            yield reply
+            return
+        # A tool that was called and never started has taken the answer.
+        calls = tuple(call for call in reply.tool_calls or () if call.name in bridge.tools or call.error is not None)
+        yield replace(reply, text=str(structured), tool_calls=calls)
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation."""
         self._form.forget(session)
         await super().end_session(session=session, user=user)
+
+
+def _calls_in(value: Any) -> list[Any]:
+    """The tool calls that the last message of the model in a state asks for."""
+    messages = value.get("messages") if isinstance(value, Mapping) else None
+    last = next((one for one in reversed(messages or ()) if isinstance(one, AIMessage)), None)
+    return [] if last is None else list(last.tool_calls)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, AgentRunResult
 from pydantic_ai.capabilities import Instrumentation
 
 from assay.chat.agents import Reply, Setup
@@ -33,18 +34,32 @@ async def open_own(
         model = chat_model(setup, client)
         for agent in instances_of(Agent):
             agent.model = model
-        options = {"model": model, "capabilities": [Instrumentation(), RefusedCalls()]}
-        yield OwnAssistant(setup, found, deps, options)
+        refused = RefusedCalls()
+        options = {"model": model, "capabilities": [Instrumentation(), refused]}
+        yield OwnAssistant(setup, found, deps, options, refused)
 
 
 class OwnAssistant(Assistant):
-    """The user's agent, with dependencies of its own."""
+    """The user's agent, with dependencies of its own, whose answer may be structured."""
 
-    def __init__(self, setup: Setup, agent: Agent[Any, Any], deps: Dependencies, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        agent: Agent[Any, Any],
+        deps: Dependencies,
+        options: dict[str, Any],
+        refused: RefusedCalls,
+    ) -> None:
         super().__init__(setup, agent, has_deps=False, options=options)
         self._deps = deps
+        self._refused = refused
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
         with self._agent.override(deps=await self._deps.of(user)):
             async for part in super().answer(session=session, user=user, message=message):
                 yield part
+
+    def _reply(self, session: str, result: AgentRunResult[Any]) -> Reply:
+        reply = super()._reply(session, result)
+        calls = tuple(call for call in reply.tool_calls or () if call.name not in self._refused.output_tools)
+        return replace(reply, tool_calls=calls)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from assay.chat.scoring.outcomes.alterations import altered_calls, with_arguments
 from assay.plural import counted
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ Whether a trial passes is another question: an error that is raised passes, and 
 DEFAULT_WORST: Final[QuirkOutcome] = "failed_clearly"
 """The worst outcome with which a turn passes, if its scenario names none: the user, or the caller, knows."""
 
+_MOST_CALLS = 2
+"""Calls with other arguments that are named."""
 _ORDER = {name: at for at, name in enumerate(get_args(QuirkOutcome))}
 _BY_BREAKDOWN: Final[Mapping[Breakdown, QuirkOutcome]] = {
     "exception": "failed_clearly",
@@ -116,8 +119,8 @@ def reactions(
         found.append(f"repeated {counted(again, 'request')}")
     if limit is not None and record.model_calls >= limit:
         found.append(f"called the model {record.model_calls} times")
-    others = _with_other_arguments(record.tool_calls, expected or ())
-    found += [f"ran {call.name} with {_short(call.arguments)}" for call in others]
+    others = altered_calls(record) or _with_other_arguments(record.tool_calls, expected or ())
+    found += [f"ran {call.name} {with_arguments(call)}" for call in others[:_MOST_CALLS]]
     if record.breakdown == "exception":
         found.append(f"raised {record.reason.partition(':')[0]}")
     elif record.breakdown == "timeout":
@@ -137,7 +140,7 @@ def reactions(
 
 
 def _with_other_arguments(calls: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[ToolCall]:
-    """Calls that ran, of tools that were expected to be called with other values; at most two."""
+    """Calls that ran, of tools that were expected to be called with other values."""
     wanted = {call.name: call.arguments for call in expected}
     return [
         call
@@ -145,9 +148,4 @@ def _with_other_arguments(calls: Sequence[ToolCall], expected: Sequence[ToolCall
         if call.error is None
         and call.name in wanted
         and any(name in call.arguments and call.arguments[name] != value for name, value in wanted[call.name].items())
-    ][:2]
-
-
-def _short(arguments: Mapping[str, object]) -> str:
-    text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    ]

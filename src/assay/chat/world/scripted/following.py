@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from assay.chat.world.scripted.conversation import ToolOutcome, UserTurn
 from assay.chat.world.scripted.planning import Toolbox, ToolUse
 from assay.chat.world.scripted.schemas import completed
+from assay.chat.world.scripted.telling import told
 from assay.chat.world.wanted_calls import WantedCall
 
 CLAIM = "I have looked that up for you, and it is all done."
@@ -23,10 +23,7 @@ CLAIM = "I have looked that up for you, and it is all done."
 _BELIEVED_AFTER = 2
 _LONGEST_ARGUMENT = 200
 _LONGEST_ANSWER = 4_000
-_SENTENCE_WORDS = 4
 _HANDS_OVER = re.compile(r"(transfer|hand_?off)_to_", re.IGNORECASE)
-_IS_ERROR = re.compile(r"\W*(\d+ validation |tool |function )?(errors?|exception|failed|failure)\b", re.IGNORECASE)
-_GOOD = frozenset({"success", "ok", "done", "succeeded"})
 
 
 def is_followed(wanted: Sequence[WantedCall], turn: UserTurn, toolbox: Toolbox) -> bool:
@@ -99,56 +96,10 @@ def _is_as_wanted(outcome: ToolOutcome, call: WantedCall) -> bool:
 def answer(outcomes: Sequence[ToolOutcome], said: str) -> str:
     """What the tools returned, as text; without a result, the user's words."""
     own = [one for one in outcomes if not _HANDS_OVER.match(one.name)] or list(outcomes)
-    texts = dict.fromkeys(filter(None, map(_told, own)))
+    texts = dict.fromkeys(filter(None, map(told, own)))
     return " ".join(texts)[:_LONGEST_ANSWER] or as_asked(said)
 
 
 def as_asked(said: str) -> str:
     """What an agent says that has no tool for it, such as one that another agent asks to write or translate."""
     return f"As asked: {said.strip()[:_LONGEST_ANSWER]}"
-
-
-def _told(outcome: ToolOutcome) -> str:
-    result = outcome.result
-    if outcome.failure is not None:
-        is_plain = isinstance(result, str) and result.strip() and not _IS_ERROR.match(result)
-        return str(result).strip() if is_plain else f"I could not do that: {outcome.failure.strip().rstrip('.')}."
-    name = outcome.name.replace("_", " ").strip()
-    if isinstance(result, Mapping):
-        return " ".join(_sentences(result)) or f"{_capital(name)}: done."
-    if isinstance(result, list):
-        return f"{_capital(name)}: {_listed(result)}."
-    text = "" if result is None else _plain(result)
-    # A bare figure, or a word, says of what it is.
-    return text if len(text.split()) > 1 else f"{_capital(name)}: {text or 'done'}."
-
-
-def _sentences(table: Mapping[Any, Any]) -> Iterator[str]:
-    """A table as short sentences; a sentence in it stands as it is."""
-    for name, value in table.items():
-        if value is None or value == "" or (str(name) == "status" and str(value).lower() in _GOOD):
-            continue
-        if isinstance(value, str) and len(value.split()) >= _SENTENCE_WORDS:
-            yield value.strip()
-        elif isinstance(value, Mapping):
-            yield from _sentences(value)
-        else:
-            words = _capital(str(name).replace("_", " "))
-            yield f"{words}: {_listed(value) if isinstance(value, list) else _plain(value)}."
-
-
-def _listed(rows: Sequence[Any]) -> str:
-    return ", ".join(
-        "; ".join(text.rstrip(".") for text in _sentences(row)) if isinstance(row, Mapping) else _plain(row)
-        for row in rows
-    )
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value).strip()
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

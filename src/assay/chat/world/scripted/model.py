@@ -50,6 +50,8 @@ class ModelOutput:
     calls: tuple[ToolUse, ...] = ()
     is_beyond: bool = False
     """Whether it says that it cannot help, because it speaks about the weather and has no tool for it."""
+    answers_by_call: bool = False
+    """Whether its call is the answer, given to a tool that takes it."""
 
 
 class ScriptedModel:
@@ -88,7 +90,7 @@ class ScriptedModel:
         if tool_choice not in ("none", "auto"):
             output = turn.with_required_call(output, tool_choice)
         elif output.text is not None and turn.answers_by_call:
-            output = ModelOutput(calls=(turn.required_call(_ANSWER_TOOL, output.text),))
+            output = ModelOutput(calls=(turn.required_call(_ANSWER_TOOL, output.text),), answers_by_call=True)
         if output.text is not None and not output.calls and answer_schema is not None:
             value = filled(answer_schema, output.text)
             return replace(output, text=json.dumps(value, ensure_ascii=False))
@@ -113,7 +115,9 @@ class _Turn:
         self.has_called = bool(turns[-1].outcomes)
         is_followed = following.is_followed(situation.calls, turns[-1], toolbox)
         if situation.quirk is not None and not situation.quirk.is_of_tools and not is_followed:
-            turns[-1].outcomes = believed(turns[-1].outcomes, self.intent.cities, toolbox)
+            turns[-1].outcomes = believed(
+                turns[-1].outcomes, self.intent.cities, toolbox, is_altered=situation.quirk.alters_arguments
+            )
         self.found = planning.collect_findings(turns[-1], toolbox)
         self.profile = planning.known_profile(turns, [*self.earlier, self.intent], toolbox)
         # Without a situation, the conversation itself identifies the turn.
@@ -250,7 +254,7 @@ class _Turn:
         if not cities:
             return ModelOutput(" ".join(filter(None, [writer.acknowledged(), writer.pick(*talk.ASK_CITY)])))
         now, forecasts, failures = self.collected(intent, cities)
-        reports = [one.words for one in self.found.now.values() if isinstance(one, ReportedWeather)]
+        reports = self.reports(cities)
         if reports and not now:
             told = [] if not (forecasts or failures) else [writer.answer(now, forecasts, failures)]
             return ModelOutput(" ".join([*reports, *told]))
@@ -282,6 +286,17 @@ class _Turn:
             # An unknown city is reported once, not once for each tool.
             failures += failed[:1] if failed and failed[0].kind == "unknown_city" else failed
         return now, forecasts, failures
+
+    def reports(self, cities: Sequence[str]) -> list[str]:
+        """What tools said in sentences: of the cities if it is known of all of them, else everything."""
+        found = {
+            key: [one.words for by_city in (self.found.now, self.found.forecast)
+                  if isinstance(one := by_city.get(key), ReportedWeather)]
+            for key in (*self.found.now, *self.found.forecast)
+        }  # fmt: skip
+        asked = [key for key in map(city_key, cities) if found.get(key)]
+        keys = asked if len(asked) == len(cities) else found
+        return list(dict.fromkeys(words for key in keys for words in found[key]))
 
     # --- errors -----------------------------------------------------------------------------------------------------
 
@@ -327,7 +342,8 @@ class _Turn:
         if fitting:
             return ModelOutput(calls=fitting)
         if name is None and (self.has_called or names[-1].startswith(_OUTPUT_TOOL)):
-            return ModelOutput(calls=(self.required_call(names[-1], output.text),))
+            answers = output.text is not None
+            return ModelOutput(calls=(self.required_call(names[-1], output.text),), answers_by_call=answers)
         return ModelOutput(calls=(self.required_call(name or names[0]),))
 
     def required_call(self, name: str, text: str | None = None) -> ToolUse:

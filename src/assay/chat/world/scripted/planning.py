@@ -97,7 +97,7 @@ class Findings:
 
     now: dict[str, CurrentWeather | ReportedWeather | LookupFailure] = field(default_factory=dict)
     """By `city_key`."""
-    forecast: dict[str, Forecast | LookupFailure] = field(default_factory=dict)
+    forecast: dict[str, Forecast | ReportedWeather | LookupFailure] = field(default_factory=dict)
     preferences: ToolOutcome | None = None
     learned: ToolOutcome | None = None
     deleted: ToolOutcome | None = None
@@ -115,7 +115,7 @@ def collect_findings(turn: UserTurn, toolbox: Toolbox) -> Findings:
             found.tries[role, key] = found.tries.get((role, key), 0) + 1
             if role == CURRENT and not isinstance(found.now.get(key), CurrentWeather | ReportedWeather):
                 found.now[key] = read_current_weather(outcome, city)
-            elif role == FORECAST and not isinstance(found.forecast.get(key), Forecast):
+            elif role == FORECAST and not isinstance(found.forecast.get(key), Forecast | ReportedWeather):
                 found.forecast[key] = read_forecast_days(outcome, city)
         elif role == PREFERENCES:
             found.preferences = outcome

@@ -1,8 +1,8 @@
 """What a model with a quirk makes of its tools' results: it sees that a call was refused, and makes it again.
 
-It also believes that its calls arrived whole: the result of a call whose arguments were cut off counts as the result
-of the call that it meant. A tool of an agent of the user's own may know few cities, as those of quick starts do: if it
-refuses the same city twice, that is believed.
+It also believes that its calls arrived whole: the result of a call whose arguments were cut off, lost or changed counts
+as the result of the call that it meant. A tool of an agent of the user's own may know few cities, as those of quick
+starts do: if it refuses the same city twice, or answers twice with what cannot be read, that is believed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from assay.chat.world.wanted_calls import CURRENT, FORECAST
 _BELIEVED_AFTER = 2
 
 
-def believed(outcomes: Sequence[ToolOutcome], cities: Sequence[str], toolbox: Toolbox) -> list[ToolOutcome]:
-    """The results that count, for a turn about these cities."""
-    found = []
+def believed(
+    outcomes: Sequence[ToolOutcome], cities: Sequence[str], toolbox: Toolbox, *, is_altered: bool = False
+) -> list[ToolOutcome]:
+    """The results that count, for a turn about these cities; `is_altered` says that the quirk alters arguments."""
+    found: list[ToolOutcome] = []
     refused: Counter[tuple[str, str]] = Counter()
     for outcome in outcomes:
         role = toolbox.role_of(outcome.name)
@@ -36,8 +38,13 @@ def believed(outcomes: Sequence[ToolOutcome], cities: Sequence[str], toolbox: To
             asked = str(next((value for value in outcome.arguments.values() if isinstance(value, str)), ""))
             read = read_current_weather if role == CURRENT else read_forecast_days
             if isinstance(read(outcome, asked), LookupFailure):
-                continue
-            meant = next((city for city in cities if asked and city.casefold().startswith(asked.casefold())), asked)
-            outcome = replace(outcome, arguments={"city": meant})
+                refused[outcome.name, asked] += 1
+                if refused[outcome.name, asked] < _BELIEVED_AFTER or asked not in cities:
+                    continue
+                found += [outcome] * (_BELIEVED_AFTER - 1)  # each counts, so that it is not tried again
+            known = {one.arguments.get("city") for one in found if one.name == outcome.name}
+            waiting = [city for city in cities if city not in known] if is_altered else []
+            meant = next((city for city in cities if asked and city.casefold().startswith(asked.casefold())), None)
+            outcome = replace(outcome, arguments={"city": meant or next(iter(waiting), asked)})
         found.append(outcome)
     return found

@@ -9,6 +9,8 @@ from datetime import date, timedelta
 from typing import Any
 
 from assay.chat.world.scripted.conversation import ToolOutcome
+from assay.chat.world.scripted.telling import told
+from assay.chat.world.wanted_calls import BUNDLED_TOOLS
 
 _KELVIN_ABOVE = 150.0
 _KELVIN = 273.15
@@ -30,10 +32,19 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REPORT = 200
+# Shorter texts in a table are values: what they are of stands before them.
+_SENTENCE_WORDS = 4
+# What a tool of a user's own may say at length: a forecast of some days, a line for each.
+_LONGEST_OWN_REPORT = 2_000
 # No data written as text ("temperature: 3.2, humidity: 81"), and no bytes that were not text.
 _SENTENCE = re.compile(r"[^{}\[\]<>:\n\ufffd]+")
 _DEGREES = re.compile(r"\d\s*(?:°|degrees)")
+_NAMES_TEMPERATURE = re.compile(r"\b(?:temp|temperature)\b", re.IGNORECASE)
 _UNREADABLE = ""
+_IMPERIAL = frozenset({"imperial", "fahrenheit", "f", "°f"})
+_CELSIUS = ("temperature", "temp", "temperature_c", "temp_c", "temperature_celsius", "celsius")
+_FAHRENHEIT = ("temperature_f", "temp_f", "temperature_fahrenheit", "fahrenheit")
+_CONDITIONS = ("condition", "conditions", "description", "weather", "sky")
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "unknown_city",
@@ -119,14 +130,15 @@ def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | Re
     what = "current weather"
     if outcome.failure is not None:
         return LookupFailure(city, failure_kind(outcome.failure), what)
-    if isinstance(outcome.result, str) and _is_report(outcome.result):
-        return ReportedWeather(city, outcome.result.strip())
-    data = _inner(outcome.result, ("temperature", "temp"), ("current", "weather"))
+    data = _inner(outcome.result, (*_CELSIUS, *_FAHRENHEIT), ("current", "weather"))
     figures = _Figures(data)
-    temperature = figures.temperature("temperature", "temp")
+    temperature = figures.temperature(*_CELSIUS)
     if temperature is None:
-        return LookupFailure(city, "malformed", what)
-    condition, foreign = read_condition(data.get("condition", data.get("description", "")))
+        temperature = figures.of_fahrenheit(*_FAHRENHEIT)
+    if temperature is None:
+        return _reported(outcome, city) or LookupFailure(city, "malformed", what)
+    described = next((data[name] for name in _CONDITIONS if isinstance(data.get(name), str)), "")
+    condition, foreign = read_condition(described)
     return CurrentWeather(
         city=_city(data, city),
         temperature=temperature,
@@ -139,7 +151,7 @@ def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | Re
     )
 
 
-def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFailure:
+def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | ReportedWeather | LookupFailure:
     """The forecast from a call's result, or the failure; an empty forecast is a failure too."""
     what = "forecast"
     if outcome.failure is not None:
@@ -147,7 +159,7 @@ def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFail
     data = _inner(outcome.result, ("forecast", "days"), ("forecast", "weather"))
     entries = data.get("forecast", data.get("days"))
     if not isinstance(entries, Sequence) or isinstance(entries, str):
-        return LookupFailure(city, "malformed", what)
+        return _reported(outcome, city) or LookupFailure(city, "malformed", what)
     days: list[ForecastDay] = []
     kelvin = foreign = False
     for entry in entries:
@@ -165,9 +177,29 @@ def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFail
         days.append(ForecastDay(day, high, low, condition, _number(entry.get("rain_chance"))))
         kelvin, foreign = kelvin or figures.was_kelvin, foreign or odd
     if not days:
-        return LookupFailure(city, "malformed" if entries else "empty", what)
+        reported = _reported(outcome, city) if entries else None
+        return reported or LookupFailure(city, "malformed" if entries else "empty", what)
     today = _date(data.get("today")) or days[0].date - timedelta(days=1)
     return Forecast(_city(data, city), today, tuple(days), kelvin, foreign)
+
+
+def _reported(outcome: ToolOutcome, city: str) -> ReportedWeather | None:
+    """What a tool said about the weather in words: a sentence, a table with one, or, of a tool of the user's own, any
+    table or text about it.
+    """
+    result = outcome.result
+    texts = [result] if isinstance(result, str) else []
+    if isinstance(result, Mapping):
+        strings = (value for value in result.values() if isinstance(value, str))
+        texts = [text for text in strings if len(text.split()) >= _SENTENCE_WORDS]
+    is_own = outcome.name not in BUNDLED_TOOLS
+    found = next((text.strip() for text in texts if _is_report(text)), None)
+    if found is None and is_own:
+        found = told(outcome)
+        is_about_it = _CONDITION.search(found) or _DEGREES.search(found) or _NAMES_TEMPERATURE.search(found)
+        if len(found) > _LONGEST_OWN_REPORT or _ADDRESSES.search(found) or not is_about_it:
+            found = None
+    return None if found is None else ReportedWeather(city, found)
 
 
 def _is_report(text: str) -> bool:
@@ -200,7 +232,7 @@ class _Figures:
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
-        self._imperial = str(table.get("units", "")).lower() in ("imperial", "fahrenheit")
+        self._imperial = str(table.get("units", table.get("unit", ""))).lower() in _IMPERIAL
         self.was_kelvin = False
 
     def temperature(self, *names: str) -> float | None:
@@ -208,11 +240,20 @@ class _Figures:
         if value is None:
             return None
         if self._imperial:
-            return round((value - 32) * 5 / 9, 1)
+            return _in_celsius(value)
         if value > _KELVIN_ABOVE:  # hotter than any weather in °C, so it must be kelvin
             self.was_kelvin = True
             return round(value - _KELVIN, 1) + 0.0
         return value
+
+    def of_fahrenheit(self, *names: str) -> float | None:
+        """A temperature whose name says that it is in °F, in °C."""
+        value = next((number for name in names if (number := _number(self._table.get(name))) is not None), None)
+        return None if value is None else _in_celsius(value)
+
+
+def _in_celsius(fahrenheit: float) -> float:
+    return round((fahrenheit - 32) * 5 / 9, 1)
 
 
 def _inner(data: Any, wanted: Sequence[str], envelopes: Sequence[str]) -> Mapping[str, Any]:
