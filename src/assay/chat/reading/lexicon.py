@@ -179,8 +179,10 @@ class Foreign:
     """Words directly before a direction: from."""
     origins: frozenset[str] = frozenset()
     """Those of them that only a direction follows: from 240°."""
+    bare: frozenset[str] = frozenset()
+    """Units of directions, if not all: 240°, and not 24 °C."""
     after: frozenset[str] = frozenset()
-    """Words directly after such a figure: north."""
+    """Words directly after such a figure, also several: north, above the horizon."""
     heads: frozenset[str] = frozenset()
     """Words after such a figure, with one word between: a €5 return fee."""
     predicates: frozenset[str] = frozenset()
@@ -189,7 +191,7 @@ class Foreign:
     @property
     def words(self) -> frozenset[str]:
         """Words of which a clause has one if its figure is of such an object."""
-        return self.subjects | self.verbs | self.directed | self.after | self.heads
+        return self.subjects | self.verbs | self.directed | self.heads | {words.split()[-1] for words in self.after}
 
 
 @dataclass(frozen=True, slots=True)

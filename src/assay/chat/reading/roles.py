@@ -46,6 +46,9 @@ _LABEL = 3
 _OPENING = 3
 # What a span of time is of may be further away: "the warranty on the Nova Headphones only lasts 6 months".
 _TOPIC_REACH = 12
+# What a figure is of may follow it in so many words: "35° above the horizon".
+_AFTER = 6
+_ARC_MINUTES = frozenset("'′’")
 # A figure may be repeated in another unit at most this many tokens later, and differ by less than this by rounding.
 _CONVERSION_REACH = 4
 _ROUNDED = 1.0
@@ -152,8 +155,7 @@ class _Roles:
     def is_foreign(self, quantity: Quantity, before: int, foreign: Foreign) -> bool:
         """Whether a figure is of something else: 'the sea is at 14 °C', 'wind from 240°', '60° north'."""
         tokens = self.tokens
-        after = tokens[quantity.last + 1] if quantity.last + 1 < len(tokens) else None
-        if after is not None and (after.text in foreign.after or after.raw in foreign.after):
+        if self.is_before(quantity.last, foreign) or self.is_coordinate(quantity.last):
             return True
         if self.is_in(quantity.last, foreign) or self.is_owned(quantity.last, foreign):
             return True
@@ -166,9 +168,13 @@ class _Roles:
             return True  # "express delivery (+€6)"
         if previous == ":" and self.is_labelled(quantity.first - 1, foreign):
             return True
-        directed = previous in foreign.directions
+        leading = {previous, f"{tokens[quantity.first - 2].text} {previous}" if quantity.first > 1 else ""}  # "out of"
+        is_bare = not foreign.bare or tokens[quantity.last].text in foreign.bare
+        directed = is_bare and not leading.isdisjoint(foreign.directions)
+        if is_bare and foreign.bare and self.is_direction(quantity.first, foreign):
+            return True
         # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
-        nearest = -1 if previous in foreign.origins else before
+        nearest = before if leading.isdisjoint(foreign.origins) else -1
         if previous == "(" and quantity.first > 1 and tokens[quantity.first - 2].text in foreign.subjects:
             return True  # "shipping (€4.95)"
         if before >= 0 and previous in foreign.predicates and self.is_of_first(quantity.first, foreign):
@@ -197,6 +203,29 @@ class _Roles:
                     at + 1 < len(tokens) and tokens[at + 1].text in foreign.compounds
                 )
         return False
+
+    def is_before(self, last: int, foreign: Foreign) -> bool:
+        """Whether what the figure that ends at token `last` is of follows it: '60° north', '35° above the horizon'."""
+        after = self.tokens[last + 1 : last + 1 + _AFTER]
+        if not after:
+            return False
+        if after[0].text in foreign.after or after[0].raw in foreign.after:
+            return True
+        words = [token.text for token in after]
+        return any(" ".join(words[:size]) in foreign.after for size in range(2, len(words) + 1))
+
+    def is_coordinate(self, last: int) -> bool:
+        """Whether minutes of arc follow a figure: 60°10'."""
+        tokens = self.tokens
+        if last + 2 >= len(tokens) or tokens[last].text != "°":
+            return False
+        return tokens[last + 1].kind == "number" and tokens[last + 2].text in _ARC_MINUTES
+
+    def is_direction(self, first: int, foreign: Foreign) -> bool:
+        """Whether the figure at token `first` is directly after what has a direction: 'wind 310°', 'wind (310°)'."""
+        tokens = self.tokens
+        at = first - 1 - (first > 0 and tokens[first - 1].text == "(")
+        return at >= 0 and tokens[at].text in foreign.directed
 
     def is_bearing(self, former: Quantity | None, quantity: Quantity, foreign: Foreign) -> bool:
         """Whether a figure is the direction of the one before it: '24 km/h from 240°', '24 km/h (240°)'."""
