@@ -7,10 +7,17 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
 
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.outcomes.robustness import QuirkOutcome
+from assay.chat.scoring.scores import Scores
+from assay.chat.suites import load_suite
+from assay.errors import UsageError
+from assay.runs.gates import RunGate
 from tests.command import assay_command as assay
 
 _BOT = """
@@ -178,3 +185,41 @@ def test_a_model_that_cannot_be_used_is_refused_before_developer_experience_is_m
     assert said in done.stderr
     assert "measuring developer experience" not in done.stderr
     assert asked == (["/v1/models"] if status else [])
+
+
+def answers_with(outcome: QuirkOutcome, scenario: str) -> list[Answer]:
+    """A trial with a quirk in its first turn and a plain second one."""
+    common: dict[str, Any] = {"agent": "bot", "scenario": scenario, "repetition": 0, "response": "", "entries": {}}
+    quirk = Record(quirk="length", outcome=outcome)
+    return [
+        Answer(**common, turn=0, query="?", passed=outcome == "recovered", record=quirk),
+        Answer(**common, turn=1, query="?", passed=True, record=Record()),
+    ]
+
+
+def test_what_came_of_quirks_can_be_required() -> None:
+    outcomes: tuple[QuirkOutcome, ...] = ("recovered", "degraded", "failed_clearly", "failed_silently")
+    scores = Scores(tuple(one for at, outcome in enumerate(outcomes) for one in answers_with(outcome, f"s{at}")), ())
+
+    def failures(*require: str) -> list[str]:
+        return RunGate.parsed([], require).failures(scores)
+
+    assert failures("quirks_handled>=0.75", "quirks_recovered>=0.25", "next_turns_passed==1") == []
+    assert failures("quirks_handled>=0.8") == [
+        "bot: quirks_handled>=0.8 is not met: the value is 0.75 (n = 4)",
+    ]
+    assert failures("quirks_handled.low>=0.75")
+    assert "no user hung up" in failures("hang_ups_stopped>=0.5")[0]
+
+
+def test_what_cannot_be_required_is_an_error_that_lists_what_can() -> None:
+    with pytest.raises(UsageError, match=r"there is no metric called 'quirk_handled'") as caught:
+        RunGate.parsed([], ["quirk_handled>=0.8"])
+    assert "Did you mean 'quirks_handled'?" in str(caught.value.hint)
+    assert "decisions_kept" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="quirks_handled"):  # a transcript from a file has none
+        RunGate.parsed([], ["quirks_handled>=0.8"], shares=())
+    gate = RunGate.parsed([], ["quirks_handled>=0.8", "next_turns_passed>=0.5"])
+    gate.check(load_suite("robustness"))
+    with pytest.raises(UsageError, match="quirks_handled cannot be required: no turn of the suite 'weather' has"):
+        gate.check(load_suite("weather"))

@@ -17,7 +17,7 @@ GATE = "Gate"
 Require = Annotated[
     list[str] | None,
     typer.Option(
-        help='Exit 1 unless it holds for each agent: "trials_passed>=0.9", "accuracy.low>=0.8".',
+        help='Exit 1 unless it holds for each agent: "trials_passed>=0.9", "accuracy.low>=0.8", "quirks_handled>=0.8".',
         rich_help_panel=GATE,
     ),
 ]
@@ -29,13 +29,21 @@ def parsed_gate(
     *,
     conditions: Sequence[str] | None = None,
     metrics: Iterable[str] | None = None,
+    shares: Iterable[str] | None = None,
 ) -> RunGate | None:
     """What the scores must reach; None, and nothing imported, without demands. The rest is as in `RunGate.parsed`."""
     if not fail_on and not require:
         return None
+    from assay.chat.scoring.tallies import AFTERWARDS
     from assay.runs.gates import FAIL_RUN_ON, RunGate
 
-    return RunGate.parsed(fail_on or (), require or (), conditions=conditions or FAIL_RUN_ON, metrics=metrics)
+    return RunGate.parsed(
+        fail_on or (),
+        require or (),
+        conditions=conditions or FAIL_RUN_ON,
+        metrics=metrics,
+        shares=AFTERWARDS if shares is None else shares,
+    )
 
 
 def announce_failures(failures: Iterable[str]) -> None:

@@ -129,7 +129,7 @@ def score(
         from assay.runs.gates import FAIL_TRANSCRIPTS_ON
 
         used = [*(names or METRICS.names()), *([] if judge is None else [judge.name])]
-        gate = parsed_gate(fail_on, require, conditions=FAIL_TRANSCRIPTS_ON, metrics=used)
+        gate = parsed_gate(fail_on, require, conditions=FAIL_TRANSCRIPTS_ON, metrics=used, shares=())
     in_shards = engine != "local" or allow_missing
     is_stream = is_streamed(file, form=form, asked=workers is not None or in_shards)
     if in_shards and (judge is not None or not is_stream):

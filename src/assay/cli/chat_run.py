@@ -246,6 +246,8 @@ def run(
                 user_model_url=user_model_url,
                 domain=domain,
             )
+            if gate is not None:
+                gate.check(experiment.suite)
             experience = experiment.suite.is_about_quality if experience is None else experience
             result = start_with_progress(
                 experiment,

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Final
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.metric import METRICS
 from assay.chat.scoring.scores import Scores
+from assay.chat.scoring.tallies import AFTERWARDS, tallies_of
 from assay.compare.gates import Outcome, Requirement
 from assay.compare.regressions import TRIALS_PASSED
 from assay.errors import UsageError, unknown_name
+from assay.runs.shares import check_measurable, shares_of
 from assay.types import Estimate
 
 if TYPE_CHECKING:
+    from assay.chat.suites import Suite
     from assay.store.store import Store
 
 _NOTHING = Estimate(None)
+_UNDEFINED: Final[Mapping[str, str]] = {
+    "quirks_recovered": "no quirk occurred",
+    "quirks_handled": "no quirk occurred",
+    "hang_ups_stopped": "no user hung up",
+    "decisions_kept": "no user decided on a tool",
+    "next_turns_passed": "no turn followed a quirk or an interruption",
+}
+"""Why a share has no value."""
 _NO_ANSWER = "(no answer)"
 FAIL_RUN_ON: Final = ("checks", "errors", "skipped")
 FAIL_TRANSCRIPTS_ON: Final = ("checks",)
@@ -31,7 +42,9 @@ class RunGate:
     fail_on: Sequence[str] = ()
     """'checks': a trial does not pass. 'errors': a turn ended with an error. 'skipped': a turn was not played."""
     requirements: Sequence[Requirement] = ()
-    """Of each agent: a metric, or `trials_passed`, the share of its trials that pass."""
+    """Of each agent: a metric, `trials_passed` (the share of its trials that pass), or what came of quirks and
+    interruptions, such as `quirks_handled`.
+    """
 
     @classmethod
     def parsed(
@@ -41,21 +54,28 @@ class RunGate:
         *,
         conditions: Sequence[str] = FAIL_RUN_ON,
         metrics: Iterable[str] | None = None,
+        shares: Iterable[str] = AFTERWARDS,
     ) -> RunGate:
         """From the texts of options; raises UsageError, before anything is played.
 
-        `conditions` are those that `fail_on` may name, `metrics` those that are computed, by default all.
+        `conditions` are those that `fail_on` may name, `metrics` those that are computed, by default all, and `shares`
+        what can come of quirks and interruptions; transcripts from a file have none.
         """
         words = tuple(word.strip() for text in fail_on for word in text.split(","))
         for word in words:
             if word not in conditions:
                 raise UsageError(f"cannot fail on '{word}'", hint=f"Use: {', '.join(conditions)}")
         gate = cls(words, tuple(Requirement.parse(text) for text in require))
-        known = (TRIALS_PASSED, *(METRICS.names() if metrics is None else metrics))
+        known = (TRIALS_PASSED, *shares, *(METRICS.names() if metrics is None else metrics))
         for must in gate.requirements:
             if must.metric not in known:
                 raise unknown_name("metric", must.metric, known)
         return gate
+
+    def check(self, suite: Suite) -> None:
+        """Raise UsageError, before anything is played, if a requirement can never be met with a suite."""
+        for must in self.requirements:
+            check_measurable(must.metric, suite)
 
     def failures(self, scores: Scores) -> list[str]:
         """Why the run does not pass, a sentence for each reason; empty if it does."""
@@ -72,16 +92,19 @@ class RunGate:
                     found.append(f"{agent}: {count:,} of {len(statuses):,} turns {status}")
             estimates = estimates_of(scores, agent)
             for must in self.requirements:
-                failure = must.failure_of(estimates.get(must.metric, _NOTHING))
+                undefined = _UNDEFINED.get(must.metric, "nothing was measured")
+                failure = must.failure_of(estimates.get(must.metric, _NOTHING), undefined)
                 if failure:
                     found.append(f"{agent}: {failure}")
         return found
 
 
 def estimates_of(scores: Scores, agent: str) -> Mapping[str, Estimate]:
-    """Each metric of an agent, and the share of its trials that pass."""
+    """Each metric of an agent, the share of its trials that pass, and what came of quirks and interruptions."""
     lines = {line.metric: line.estimate for line in scores.lines() if line.agent == agent}
-    return {TRIALS_PASSED: scores.passes(agent)["pass^k"][1], **lines}
+    answers = [answer for answer in scores.answers if answer.agent == agent and answer.record is not None]
+    shares = shares_of(tallies_of(answers).get(agent, {})) if answers else {}
+    return {TRIALS_PASSED: scores.passes(agent)["pass^k"][1], **shares, **lines}
 
 
 def with_answers(outcomes: Iterable[Outcome], store: Store) -> list[Outcome]:

@@ -170,21 +170,10 @@ def _pass_rate(scores: Scores, agent: str) -> Estimate:
 def _afterwards(agent: str, tallies: Mapping[Case, Mapping[str, State]]) -> list[RunFigure]:
     """What came of quirks and interruptions, if the run had any; intervals are over scenarios."""
     from assay.chat.scoring.tallies import AFTERWARDS
-    from assay.compare.conversations import case_sums
-    from assay.stats import SHARE, Resampling, mean_interval
+    from assay.runs.shares import shares_of
 
-    names = [name for name in AFTERWARDS if any(name in states for states in tallies.values())]
-    sums, counts = case_sums(tallies, list(tallies), names)
     return [
-        _figure(
-            agent,
-            name,
-            AFTERWARDS[name],
-            "",
-            "higher",
-            mean_interval(sums[:, at], counts[:, at], Resampling("episode"), scale=SHARE, unit="scenario"),
-        )
-        for at, name in enumerate(names)
+        _figure(agent, name, AFTERWARDS[name], "", "higher", estimate) for name, estimate in shares_of(tallies).items()
     ]
 
 
