@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from assay.chat.scoring.metric import Entry
+from assay.chat.scoring.metric import METRICS, Entry
 from assay.chat.yamlfile import refusal
+from assay.errors import UsageError, unknown_name
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -67,6 +68,23 @@ class Check(BaseModel):
         made = self.model_copy()
         made._if_measured = True
         return made
+
+    def problem(self) -> UsageError | None:
+        """Why no answer, or every one, would pass it: a metric that does not exist, a value that is not a score."""
+        if self.metric not in METRICS.names():
+            return unknown_name("metric", self.metric, METRICS.names())
+        return self.problem_of_value()
+
+    def problem_of_value(self) -> UsageError | None:
+        """The same of its value alone."""
+        if not 0 <= self.value <= 1:
+            return UsageError(f"a score is between 0 and 1, got {self.value:g}")
+        if (self.is_, self.value) in ((">", 1), ("<", 0)):
+            return UsageError(
+                f"a score is between 0 and 1, so that no answer passes '{self}'",
+                hint=f"Write {self.metric} {self.is_}= {self.value:g}",
+            )
+        return None
 
     def excludes(self, other: Check) -> bool:
         """Whether no score satisfies both."""

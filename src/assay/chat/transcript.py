@@ -113,7 +113,7 @@ class Transcripts(list[Transcript]):
 def parse(data: object, where: str) -> Transcript:
     """A transcript from the data of one line; `where` is named in errors."""
     try:
-        return Transcript.model_validate(data)
+        found = Transcript.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the line"
@@ -124,6 +124,13 @@ def parse(data: object, where: str) -> Transcript:
             raise SourceError(f"{field}: there is no such key", where=where, hint=hint) from None
         hint = first.get("ctx", {}).get("hint") or "See the guide on conversations"
         raise SourceError(f"{field}: {first['msg']}", where=where, hint=hint) from None
+    for number, turn in enumerate(found.turns):
+        for place, check in enumerate(turn.checks):
+            problem = check.problem()
+            if problem is not None:
+                at = f"turns.{number}.checks.{place}"
+                raise SourceError(f"{at}: {problem.what}", where=where, hint=problem.hint)
+    return found
 
 
 def json_lines(text: str, path: Path) -> Iterator[tuple[str, Any]]:

@@ -75,3 +75,17 @@ def test_checks_of_transcripts_have_the_form_of_the_suites() -> None:
     assert [str(check) for check in transcript.turns[0].checks] == [*checks[:2], "accuracy == 1"]
     with pytest.raises(SourceError, match=r"turns.0.checks.0: 'accuracy high' is not a check. Write 'accuracy >= 0.9'"):
         parse({"agent": "a", "scenario": "s", "turns": [{**turn, "checks": ["accuracy high"]}]}, "t")
+
+
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [
+        ("acuracy >= 0.9", r"t: turns.1.checks.0: there is no metric called 'acuracy'. Did you mean 'accuracy'\?"),
+        ({"metric": "accuracy", "is": ">=", "value": 1.5}, "turns.1.checks.0: a score is between 0 and 1, got 1.5"),
+        ("accuracy > 1", "so that no answer passes 'accuracy > 1'. Write accuracy >= 1"),
+    ],
+)
+def test_checks_of_transcripts_that_no_answer_could_pass_are_errors(check: object, says: str) -> None:
+    turn = {"user": "Hi", "assistant": "Hello!"}
+    with pytest.raises(SourceError, match=says):
+        parse({"agent": "a", "scenario": "s", "turns": [turn, {**turn, "checks": [check]}]}, "t")

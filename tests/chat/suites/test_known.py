@@ -147,3 +147,93 @@ def test_demands_that_an_answer_can_pass_together_are_fine() -> None:
         "says: [ticket]\n        never_says: [ticket machine]",
     ):
         read_suite(parse_yaml(SHOP.replace("calls: [get_fare]", lines), "mine.yaml"))
+
+
+PERSONA = """name: mine
+version: 1
+scenarios:
+  - id: a
+    kind: persona
+    persona: {goal: {dislikes_cold: true, units: imperial}, city: Oslo}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "says"),
+    [
+        (PERSONA, "dislikes_cold", "dislike_cold",
+         "6: scenarios[0].persona.goal.dislike_cold: there is no goal of a persona called 'dislike_cold'. "
+         "Did you mean 'dislikes_cold'?"),
+        (PERSONA, "imperial", "imperal",
+         'a persona has no words for units: "imperal". It can be "imperial" or "metric"'),
+        (PERSONA, "true", "{a: 1}", 'no words for dislikes_cold: {"a": 1}. It can be true'),
+        (PERSONA, "Oslo", "Osllo", "persona.city: there is no city called 'Osllo'. Did you mean 'Oslo'?"),
+        (WEATHER, "get_current_weather: {city", "get_current_weather: {citty",
+         "12: scenarios[0].turns[0].calls[0].arguments: there is no argument of get_current_weather called 'citty'. "
+         "Did you mean 'city'?"),
+        (WEATHER, "weather: {city: Oslo", "weather: {city: Osloo",
+         "calls[0].arguments: there is no city called 'Osloo'"),
+        (WEATHER, "current: {city: Oslo", "current: {city: Osloo",
+         "truth: there is no city called 'Osloo'. Did you mean"),
+        (SHOP.replace("get_fare", "place_order: {product: Wool Hat}"), "{product: Wool", "{prodct: Wool",
+         "there is no argument of place_order called 'prodct'. Did you mean 'product'?"),
+    ],
+)  # fmt: skip
+def test_misspelt_goals_cities_and_arguments_are_errors(text: str, old: str, new: str, says: str) -> None:
+    read_suite(parse_yaml(text, "mine.yaml"))
+    assert old in text
+    assert says in error_of(text.replace(old, new, 1))
+
+
+LOOKED_UP = """name: mine
+version: 1
+scenarios:
+  - id: a
+    kind: current
+    turns: [{user: "What's the weather like?", weather: CITY}]
+"""
+
+
+@pytest.mark.parametrize("city", ["Oslo", "Köln", '"Paris, FR"', "New York City", '"Washington D.C."', "Longyearbyen"])
+def test_a_city_may_be_written_in_every_known_way(city: str) -> None:
+    read_suite(parse_yaml(LOOKED_UP.replace("CITY", city), "mine.yaml"))
+
+
+@pytest.mark.parametrize("city", ["Helsinky", "Londom", "San Fransisco", "Kleinkleckersdorf", '","'])
+def test_a_city_that_nobody_has_can_be_added_to_the_names(city: str) -> None:
+    text = LOOKED_UP.replace("CITY", city)
+    assert "If it is spelled right, add it to the suite's 'names'" in error_of(text)
+    if city != '","':
+        read_suite(parse_yaml(text.replace("version: 1", f"version: 1\nnames: [{city}]"), "mine.yaml"))
+
+
+def test_a_city_of_ones_own_needs_no_entry_where_the_user_names_it_or_nothing_is_like_it() -> None:
+    own = WEATHER.replace("in Oslo?", "in Osloo?").replace("city: Oslo", "city: Osloo")
+    read_suite(parse_yaml(own, "mine.yaml"))
+    read_suite(parse_yaml(WEATHER.replace("current: {city: Oslo", "current: {city: Kleinkleckersdorf"), "mine.yaml"))
+
+
+def test_arguments_of_a_tool_of_ones_own_are_not_checked() -> None:
+    own = WEATHER.replace("get_current_weather: {city: Oslo}", "get_current_weather: {where: Oslo}")
+    assert "Add get_current_weather to the suite's 'tools' if it is a tool of your own" in error_of(own)
+    read_suite(parse_yaml(own.replace("version: 1", "version: 1\ntools: [get_current_weather]"), "mine.yaml"))
+
+
+def test_a_city_that_the_embedded_weather_does_not_have_ends_a_run_before_it_begins(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(LOOKED_UP.replace("CITY", "Grindelwald"), encoding="utf-8")
+    done = assay_command("chat", "run", "--suite", file, "--agents", "google-adk", "--no-store")
+    assert done.returncode == 2
+    assert "the embedded weather has no city called 'Grindelwald', which the scenario 'a' needs" in done.stderr
+
+
+def test_the_arguments_of_tools_are_those_of_the_assistants() -> None:
+    import inspect
+
+    from assay.chat.domains import DOMAINS
+    from assay.chat.world.shop import TOOLS
+
+    known = {tool.__name__: list(inspect.signature(tool).parameters) for tool in TOOLS}
+    assert {name: list(names) for name, names in DOMAINS.get("shop").arguments.items()} == known
+    weather = DOMAINS.get("weather")
+    assert [*weather.arguments] == [*weather.tools]

@@ -171,6 +171,12 @@ class Domain:
         return tools
 
     @property
+    def arguments(self) -> Mapping[str, Sequence[str]]:
+        """The arguments of tools that its agents have, by the name of the tool; of others any name may be one."""
+        arguments: Mapping[str, Sequence[str]] = self.settings.get("arguments", {})
+        return arguments
+
+    @property
     def truth_fields(self) -> Sequence[str]:
         """Names of fields that a ground truth may have, at any depth; empty if any name may be one."""
         names: Sequence[str] = self.settings.get("truth_fields", ())

@@ -96,6 +96,10 @@ class Gazetteer:
             known = self._parsed[first_word] = _parse(self._lines[first_word])
         return known
 
+    def first_words(self) -> Iterable[str]:
+        """The words that names of cities begin with."""
+        return self._lines.keys()
+
     def get(self, first_word: str) -> CityNames | None:
         """The cities whose name starts with a folded word; None if there are none."""
         return self[first_word] if first_word in self._lines else None

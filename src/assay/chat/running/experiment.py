@@ -25,6 +25,7 @@ from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer, ordered_answers
 from assay.chat.scoring.metric import Metric
 from assay.chat.suites import Suite, load_suite
+from assay.chat.world.cities import find_city
 from assay.errors import UsageError
 from assay.plural import counted
 
@@ -130,6 +131,7 @@ class Experiment:
 
         What a function at `module:function` uses is known once its module is imported.
         """
+        self._check_cities()
         reasons: Counter[str] = Counter()
         for agent in self.agents:
             if isinstance(agent, AgentSpec) and agent.function is not None:
@@ -147,6 +149,19 @@ class Experiment:
             f"nothing can be played: no scenario of '{self.suite.name}' is for {agents}, because {first}{more}",
             hint="Choose another suite, or agents that come with assay: assay chat agents lists them",
         )
+
+    def _check_cities(self) -> None:
+        """Raise UsageError if the embedded weather does not have a city that answers are compared with."""
+        if not self.environment.is_made_up or len(self._unchecked) == len(self.agents):
+            return
+        for scenario in self.suite.scenarios:
+            for turn in scenario.turns:
+                if turn.weather is not None and find_city(turn.weather.city) is None:
+                    raise UsageError(
+                        f"the embedded weather has no city called '{turn.weather.city:.60}', "
+                        f"which the scenario '{scenario.id}' needs",
+                        hint="Name another city, write a truth in its place, or use --weather openweather",
+                    )
 
     @property
     def models(self) -> dict[str, str]:

@@ -21,8 +21,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
 
 
+def is_suite_name(text: str) -> bool:
+    """Whether a suite or a scenario can have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
 def _name(value: str) -> str:
-    if not _NAME.fullmatch(value):
+    if not is_suite_name(value):
         raise refusal(f"'{value:.60}' is not a valid name", hint="Use up to 80 letters, digits, '.', '_' and '-'")
     return value
 
@@ -90,13 +95,9 @@ def _call(value: Any) -> Any:
 
 
 def _score(check: Check) -> Check:
-    if not 0 <= check.value <= 1:
-        raise refusal(f"a score is between 0 and 1, got {check.value:g}")
-    if (check.is_, check.value) in ((">", 1), ("<", 0)):
-        raise refusal(
-            f"a score is between 0 and 1, so that no answer passes '{check}'",
-            hint=f"Write {check.metric} {check.is_}= {check.value:g}",
-        )
+    problem = check.problem_of_value()
+    if problem is not None:
+        raise refused(problem)
     return check
 
 

@@ -1,4 +1,4 @@
-"""Names that a suite uses and its domain does not know: fields and states of a truth, tools, preferences.
+"""Names in a suite that nobody knows: fields and states of a truth, tools and their arguments, cities, preferences.
 
 A misspelt name would otherwise be ignored, and whatever the agents do would pass.
 """
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.domains import DOMAINS, Domain
+from assay.chat.domains import DOMAINS, Domain, leaves
 from assay.chat.domains._truths import field_problem
 from assay.chat.reading.language_files import read_toml
+from assay.chat.reading.places import words_of
+from assay.chat.suites.cities import is_known_city, nearest_city, unknown_city
 from assay.chat.yamlfile import Steps, refusal, refused
 from assay.errors import AssayError, unknown_name
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from assay.chat.reading.text import Reader
     from assay.chat.suites.fields import ExpectedCall
-    from assay.chat.suites.scenario import Suite
+    from assay.chat.suites.scenario import Scenario, Suite
 
 
 # A hint lists the fields of a truth if there are no more than these.
@@ -32,18 +35,26 @@ def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
     domain = DOMAINS.get(suite.domain)
     tools = {*domain.tools, *suite.tools}
     names = _Names(suite, domain)
+    known = partial(is_known_city, names=suite.names, is_looked_up=True)
     for at, scenario in enumerate(suite.scenarios):
         where: Steps = ("scenarios", at)
         if scenario.preferences:
             yield from names.preferences(scenario.preferences, (*where, "preferences"))
+        persona = scenario.persona
+        if persona is not None and domain.uses_places and not known(persona.city):
+            yield refused(unknown_city(persona.city, suite.names), at=(*where, "persona", "city"))
         for number, turn in enumerate(scenario.turns):
             of_turn = (*where, "turns", number)
+            if turn.weather is not None and domain.uses_places and not known(turn.weather.city):
+                yield refused(unknown_city(turn.weather.city, suite.names), at=(*of_turn, "weather"))
             if turn.preferences:
                 yield from names.preferences(turn.preferences, (*of_turn, "preferences"))
             if turn.state:
                 yield from names.preferences(turn.state, (*of_turn, "state"))
             if turn.calls:
                 yield from _calls(turn.calls, tools, of_turn)
+                for place, call in enumerate(turn.calls):
+                    yield from names.arguments(call, scenario, (*of_turn, "calls", place))
             if turn.weather is not None and not domain.uses_places:
                 yield refusal(
                     f"the suite is about '{domain.name}', and the weather tells nothing of it",
@@ -53,6 +64,7 @@ def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
             if turn.truth is not None:
                 is_checked = bool(turn.checks or turn.says or turn.never_says)
                 yield from names.truth(turn.truth, (*of_turn, "truth"), is_checked=is_checked)
+                yield from names.misspelt_cities(turn.truth, scenario, (*of_turn, "truth"))
 
 
 def _calls(calls: Iterable[ExpectedCall], tools: Iterable[str], at: Steps) -> Iterator[PydanticCustomError]:
@@ -92,6 +104,36 @@ class _Names:
             # In another form, such as {dislikes: [cold]}, it is known if it can be read.
             if name not in known and not read_preferences({name: value}, self._domain, self._reader):
                 yield refused(unknown_name("preference", name, known), at=(*at, name))
+
+    def arguments(self, call: ExpectedCall, scenario: Scenario, at: Steps) -> Iterator[PydanticCustomError]:
+        """Arguments that a tool of the domain does not have, and cities among them that are misspelt."""
+        known = self._domain.arguments.get(call.name)
+        if known is None or call.name in self._suite.tools:
+            return
+        where = (*at, "arguments") if "arguments" in call.model_fields_set else at
+        for name in call.arguments:
+            if name not in known:
+                error = unknown_name(f"argument of {call.name}", name, known)
+                hint = f"{error.hint}. Add {call.name} to the suite's 'tools' if it is a tool of your own"
+                yield refusal(error.what, hint=hint, at=where)
+        yield from self.misspelt_cities(call.arguments, scenario, where, is_looked_up=True)
+
+    def misspelt_cities(
+        self, data: Any, scenario: Scenario, at: Steps, *, is_looked_up: bool = False
+    ) -> Iterator[PydanticCustomError]:
+        """Cities that nobody knows and that the user does not name, if there is one with almost the same name."""
+        if not self._domain.uses_places:
+            return
+        subjects = set(self._domain.fields.subject)
+        said = [words_of(turn.user) for turn in scenario.turns]
+        for path, value in leaves(data):
+            if not path or path[-1] not in subjects or not isinstance(value, str) or not value.strip():
+                continue
+            is_said = any(_contains(words, words_of(value)) for words in said)
+            if is_said or is_known_city(value, self._suite.names, is_looked_up=is_looked_up):
+                continue
+            if nearest_city(value, self._suite.names) is not None:
+                yield refused(unknown_city(value, self._suite.names), at=at)
 
     def truth(self, data: Any, at: Steps, *, is_checked: bool) -> Iterator[PydanticCustomError]:
         """Fields that the domain does not know, values that it cannot read, states without a word for them, and truths
@@ -140,6 +182,10 @@ class _Names:
             near += difflib.get_close_matches(word, phrases, n=1, cutoff=0.75)
         guess = f"Did you mean '{near[0]}'? " if near else ""
         return f"{guess}Known: {', '.join(self._domain.states)}"
+
+
+def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
+    return any(tuple(words[at : at + len(part)]) == tuple(part) for at in range(len(words) - len(part) + 1))
 
 
 def _truth_to_write(domain: Domain) -> str:

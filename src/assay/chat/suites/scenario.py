@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from assay.chat.running.users.persona import DECIDES, can_be_told
+from assay.chat.running.users.persona import DECIDES, tellable
 from assay.chat.scoring.metric import METRICS
 from assay.chat.scoring.outcomes.robustness import QuirkOutcome
 from assay.chat.suites.fields import (
@@ -158,11 +158,15 @@ class Persona(_Model):
             return self
         if self.changes_mind:
             raise refusal("a persona cancels only orders of the shop", hint="Add orders to its goal")
+        known = tellable()
         for name, value in self.goal.items():
-            if not can_be_told(name, value):
+            if name not in known:
+                raise refused(unknown_name("goal of a persona", name, [*known, ORDERS]), at=("goal", name))
+            if not any(type(value) is type(one) and value == one for one in known[name]):
+                values = " or ".join(json.dumps(one) for one in known[name])
                 raise refusal(
-                    f"a persona has no words for {name}: {json.dumps(value)}",
-                    hint="Write the messages as turns, or see the guide for what a persona can say",
+                    f"a persona has no words for {name}: {json.dumps(value, default=str):.60}",
+                    hint=f"It can be {values}; for anything else write the messages as turns",
                     at=("goal", name),
                 )
         return self
@@ -174,7 +178,8 @@ class Persona(_Model):
             raise refusal("is not a goal of orders alone", hint="Write {orders: {Wool Hat: 2}}", at=("goal", ORDERS))
         for name in (*orders, *self.changes_mind):
             if name not in CATALOGUE:
-                raise refused(unknown_name("product", str(name), CATALOGUE), at=("goal", ORDERS))
+                at = ("goal", ORDERS) if name in orders else ("changes_mind",)
+                raise refused(unknown_name("product", str(name), CATALOGUE), at=at)
         if any(type(pieces) is not int or pieces < 1 for pieces in orders.values()):
             raise refusal("orders are numbers of pieces, 1 or more", hint="Write {Wool Hat: 2}", at=("goal", ORDERS))
 

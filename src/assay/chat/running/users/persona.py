@@ -33,9 +33,12 @@ _CHECK = "What do you know about me?"
 _ADVICE = ("What should I wear in {city} today?", "Should I go outside in {city}?", "And tomorrow?")
 
 
-def can_be_told(name: str, value: Any) -> bool:
-    """Whether a persona can have this as a part of its goal."""
-    return (name, value) in _WORDINGS
+def tellable() -> dict[str, list[Any]]:
+    """What a persona can have as a part of its goal: the values by name."""
+    found: dict[str, list[Any]] = {}
+    for name, value in _WORDINGS:
+        found.setdefault(name, []).append(value)
+    return found
 
 
 def wordings_of(name: str, value: Any) -> tuple[str, ...]:
