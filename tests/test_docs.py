@@ -116,6 +116,8 @@ def _names(tables: dict[str, Any]) -> Iterator[str]:
             yield from (f"`{key}`" for kind in value.values() for key in kind)
         elif name == "preferences":
             yield "[preferences.NAME]"
+        elif name == "arguments":
+            yield "`arguments`"
         elif name == "fields":
             yield from (f"`fields.{key}`" for key in value)
         else:

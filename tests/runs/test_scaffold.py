@@ -11,8 +11,7 @@ from tests.command import assay_command
 
 from assay.chat.agents.spec import load_agents
 from assay.chat.suites import load_suite
-from assay.chat.yamlfile import load_yaml
-from assay.errors import UsageError
+from assay.errors import SourceError, UsageError
 from assay.runs.scaffold import Project, write_project
 
 
@@ -183,7 +182,53 @@ def test_a_link_in_the_folder_sends_no_file_elsewhere(tmp_path: Path, name: str,
     assert not elsewhere.exists()
 
 
-@pytest.mark.parametrize("name", ["x: y", "true", "a\nversion: 2", "[", "null", "#"])
-def test_any_name_of_a_suite_is_one_name(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("my suite!", "my-suite"),
+        ("a/b", "a-b"),
+        ("../x", "x"),
+        ("Größe", "grosse"),
+        (".hidden", "hidden"),
+        ("-x", "x"),
+        ("", "my-suite"),
+        ("  ", "my-suite"),
+        ("東京", "my-suite"),
+        ("a\nb", "a-b"),
+        ("x" * 300, "x" * 80),
+        ("x: y", "x-y"),
+        ("a\nversion: 2", "a-version-2"),
+        ("[", "my-suite"),
+        ("#", "my-suite"),
+    ],
+)
+def test_a_name_that_no_suite_can_have_is_refused_with_one_like_it(name: str, near: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=rf"is not a name for a suite. Write --name {near}: up to 80"):
+        write_project(Project(name=name), tmp_path)
+    assert not list(tmp_path.iterdir())
+    Project(name=near).files()
+
+
+@pytest.mark.parametrize("name", ["true", "null", "123", "1e3", "a.b", "no", "weather", "2026-01-01"])
+def test_any_other_name_can_be_read_again(name: str, tmp_path: Path) -> None:
     write_project(Project(name=name), tmp_path)
-    assert load_yaml(tmp_path / "suite.yaml").data["name"] == name
+    assert load_suite(tmp_path / "suite.yaml").name == name
+
+
+@pytest.mark.parametrize("tools", [("_find",), ("name",), ("true", "no", "null"), ("a.b", "A-b"), ("x" * 90,)])
+def test_tools_of_any_name_are_called(tools: tuple[str, ...], tmp_path: Path) -> None:
+    project = Project(agents="mine=adk:a:b", domain="other", tools=tools)
+    if len(tools[0]) > 80:  # its scenario cannot be called like this
+        with pytest.raises(SourceError, match="is not a valid name"):
+            project.files()
+        return
+    write_project(project, tmp_path)
+    suite = load_suite(tmp_path / "suite.yaml")
+    assert suite.tools == list(tools)
+    called = [call.name for scenario in suite.scenarios for turn in scenario.turns for call in turn.calls or ()]
+    assert called == [*tools, tools[0]]
+
+
+def test_a_tool_is_named_once() -> None:
+    with pytest.raises(UsageError, match="the tool 'a' is named twice"):
+        Project(agents="mine=adk:a:b", domain="other", tools=("a", "a")).files()

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from assay.chat.agents.spec import AgentSpec, parse_agents
+from assay.chat.reading.places import fold
+from assay.chat.suites import read_suite
+from assay.chat.suites.fields import is_suite_name
+from assay.chat.yamlfile import parse_yaml
 from assay.errors import UsageError
 
 SUITE, AGENT_FILE, SCHEMA = "suite.yaml", "agents.yaml", "suite.schema.json"
@@ -87,11 +91,11 @@ _FILL_IN_CALLS = """# FILL IN: write what your users say, and in `says` what the
 # an endpoint `tool_calls` in agents.yaml says where they are. Give arguments as in `{name}: {{id: A-17}}`.
 """
 _TOOL = """
-  - id: {name}
+  - id: {id}
     kind: tool
     turns:
       - user: Please use {name} for me.
-        calls: [{name}: {{}}]
+        calls: [{call}]
         # says: ["what your tool returns"]
 """
 _MISBEHAVED = """
@@ -100,7 +104,7 @@ _MISBEHAVED = """
     kind: quirk
     turns:
       - user: Please use {name} for me.
-        calls: [{name}: {{}}]
+        calls: [{call}]
         quirk: arguments_cut_off*1
 """
 _TOOL_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
@@ -145,6 +149,7 @@ class Project:
             hint = f"Use {', '.join(_OWN)}, or {OTHER} with --tools"
             raise UsageError(f"there is no suite about '{self.domain}' to start with", hint=hint)
         specs = parse_agents(self.agents)
+        self._check_name()
         if (self.domain == OTHER) != bool(self.tools):
             raise UsageError(
                 f"the tools of your agent are needed for conversations about '{OTHER}' subjects, and only for those",
@@ -153,12 +158,17 @@ class Project:
         for name in self.tools:
             if not _TOOL_NAME.fullmatch(name):
                 raise UsageError(f"'{name}' is not the name of a tool", hint="Write --tools find_order,cancel_order")
+        twice = next((name for at, name in enumerate(self.tools) if name in self.tools[:at]), None)
+        if twice is not None:
+            raise UsageError(f"the tool '{twice}' is named twice", hint="Name each tool once")
         if self.tools and all(spec.function == "my_agent:answer" for spec in specs):
             raise UsageError(
                 "the sample agent has no tools", hint="Name yours: --agents mine=adk:my_pkg.agent:root_agent"
             )
+        suite = self._suite(specs)
+        read_suite(parse_yaml(suite, SUITE))
         found = {
-            SUITE: self._suite(specs),
+            SUITE: suite,
             SCHEMA: _schema(),
             AGENT_FILE: "agents:\n" + "".join(_item(spec) for spec in specs),
             WORKFLOW: _workflow(specs),
@@ -167,29 +177,54 @@ class Project:
             found["my_agent.py"] = _SAMPLE + _SAMPLE_ANSWERS[self.domain]
         return found
 
+    def _check_name(self) -> None:
+        """Raise UsageError if no suite can have this name, with one like it that it can have."""
+        if is_suite_name(self.name):
+            return
+        near = re.sub("[^A-Za-z0-9._]+", "-", "".join(map(fold, self.name))).strip("._-")[:80]
+        raise UsageError(
+            f"{self.name[:60]!r} is not a name for a suite",
+            hint=f"Write --name {near or 'my-suite'}: up to 80 letters, digits, '.', '_' and '-'",
+        )
+
     def _suite(self, specs: list[AgentSpec]) -> str:
         """The suite, with truths of the embedded world if a bundled assistant is tested, which uses nothing else."""
         is_embedded = any(spec.agent is not None for spec in specs)
         has_own_model = all(spec.function is not None or spec.http is not None for spec in specs)
-        is_plain = re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", self.name) and self.name.lower() not in _WORDS_OF_YAML
-        name = self.name if is_plain else json.dumps(self.name, ensure_ascii=False)
         subject = f"domain: {self.domain}\n"
         if self.tools:
-            subject = f"tools: [{', '.join(self.tools)}]\n"
+            subject = f"tools: [{', '.join(map(_as_yaml, self.tools))}]\n"
         return (
             f"# yaml-language-server: $schema={SCHEMA}\n"
             f"# Conversations that every agent goes through; check this file with: assay chat suites {SUITE}\n"
-            f"name: {name}\nversion: 1\n{subject}clock: 2026-01-15T09:00Z\n\n"
+            f"name: {_as_yaml(self.name)}\nversion: 1\n{subject}clock: 2026-01-15T09:00Z\n\n"
             f"{self._about_tools(has_own_model) if self.tools else (_EMBEDDED if is_embedded else _OWN)[self.domain]}"
         )
 
     def _about_tools(self, has_own_model: bool) -> str:
         """A scenario for each tool, and one with a model that misbehaves, unless no agent uses the embedded model."""
         first = self.tools[0]
-        each = "".join(_TOOL.format(name=name) for name in self.tools)
+        each = "".join(_TOOL.format(id=_id_of(name), name=name, call=_call_of(name)) for name in self.tools)
         if has_own_model:
             return f"{_FILL_IN_CALLS.format(name=first)}scenarios:{each}"
-        return f"{_FILL_IN_TOOLS.format(name=first)}scenarios:{each}{_MISBEHAVED.format(name=first)}"
+        return (
+            f"{_FILL_IN_TOOLS.format(name=first)}scenarios:{each}{_MISBEHAVED.format(name=first, call=_call_of(first))}"
+        )
+
+
+def _id_of(tool: str) -> str:
+    """The name of a tool's scenario, which cannot begin with an underscore as tools may."""
+    return _as_yaml(tool if is_suite_name(tool) else f"tool{tool}")
+
+
+def _call_of(tool: str) -> str:
+    """A call of a tool as suites write it; a tool called `name` needs the long form."""
+    return "{name: name}" if tool == "name" else f"{_as_yaml(tool)}: {{}}"
+
+
+def _as_yaml(name: str) -> str:
+    is_plain = re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", name) and name.lower() not in _WORDS_OF_YAML
+    return name if is_plain else json.dumps(name, ensure_ascii=False)
 
 
 def write_project(project: Project, folder: Path, *, force: bool = False) -> list[Path]:

@@ -64,7 +64,11 @@ def test_a_persona_replaces_turns_and_its_goal_is_the_last_state() -> None:
     ("old", "new", "words"),
     [
         ("dislikes_cold: true", "dislikes_cold: false", "no words for dislikes_cold: false"),
-        ("dislikes_cold", "dislikes_cald", "no words for dislikes_cald"),
+        (
+            "dislikes_cold",
+            "dislikes_cald",
+            "no goal of a persona called 'dislikes_cald'. Did you mean 'dislikes_cold'?",
+        ),
         ("patience: 3", "patience: 1", "greater than or equal to 2"),
         ("  persona:", "  turns: [{user: Hi}]\n  persona:", "both turns and a persona"),
     ],
