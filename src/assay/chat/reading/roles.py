@@ -60,6 +60,7 @@ class RoleReader:
     def __init__(self, lexicon: Lexicon) -> None:
         self.roles = lexicon.roles
         self.foreign = lexicon.foreign
+        self.unchecked = frozenset(kind.name for kind in lexicon.kinds.values() if not kind.checked)
         # Kinds whose roles name what a figure is of, and not which value it is.
         self.of_topics = frozenset(kind for kind, roles in lexicon.roles.items() if roles.isdisjoint(_VALUES))
         self.function_words = frozenset(lexicon.language["function_words"])
@@ -83,7 +84,7 @@ class RoleReader:
         may_be_foreign = bool(self.foreign) and has(reading.traits, FOREIGN)
         lists = reading.lists
         for kind in kinds:
-            foreign = self.foreign.get(kind) if may_be_foreign else None
+            foreign = self.foreign.get(kind) if may_be_foreign or kind in self.unchecked else None
             role, change, after, beside = self._lists[kind]
             if role in lists or change in lists or foreign is not None or after in lists or beside in lists:
                 _Roles(reading, self).assign(kind, reading.all(role), reading.all(change), foreign)

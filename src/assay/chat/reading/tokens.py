@@ -198,9 +198,14 @@ class _Known(dict[str, Token]):
         self._function_words = frozenset(lexicon.language["function_words"])
         self._everyday = self._function_words | frozenset(lexicon.language["ordinary_names"].split())
         self._clause_ends = CLAUSE_MARKS | frozenset(lexicon.language["clause_words"])
-        self._foreign = frozenset().union(*(foreign.words for foreign in lexicon.foreign.values()))
+        # Figures of kinds that are not checked are rare; those may be of something else in any text.
+        checked = (foreign for kind, foreign in lexicon.foreign.items() if lexicon.kinds[kind].checked)
+        self._foreign = frozenset().union(*(foreign.words for foreign in checked))
         listed = (lexicon.seconds, lexicon.inner, lexicon.units, self._number_words, self._everyday, self._foreign)
-        self._listed_numbers = {word for words in listed for word in words if word[:1].isdigit()}
+        # "8 oktas" begins with a number of its own, "# days" with any.
+        self._first_numbers = {word for word in lexicon.by_form if word[:1].isdigit()}
+        inner_numbers = {word for words in listed for word in words if word[:1].isdigit()}
+        self._listed_numbers = self._first_numbers | inner_numbers
         self._any_number: Token | None = None
 
     def __missing__(self, piece: str) -> Token:
@@ -281,7 +286,7 @@ class _Known(dict[str, Token]):
             cities = None
         joins = is_word and text not in self._function_words
         traits = {
-            NOTABLE: bool(entries or denies or (is_number and self._after_number)),
+            NOTABLE: bool(entries or denies or (is_number and (self._after_number or raw in self._first_numbers))),
             MARKED: is_number or kind in ("format", "newline") or raw in STOPS,
             NAMES_CITY: cities is not None,
             IN_RUN: joins or text == ",",
@@ -312,7 +317,10 @@ class _Known(dict[str, Token]):
             joins=joins,
             traits=sum(trait for trait, has in traits.items() if has),
         )
-        if kind == "number":
+        if kind == "number" and raw in self._first_numbers:
+            own = self._lexicon.starting_with(raw, exact=True)
+            token.run = WordRun(token, (), 1, _longer([*own, *self._after_number], raw, text))
+        elif kind == "number":
             if self._number_run is None:
                 self._number_run = WordRun(token, (), 1, _longer(self._after_number, raw, text))
             token.run = self._number_run
