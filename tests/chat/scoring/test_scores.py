@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,6 +17,7 @@ from assay.chat import samples
 from assay.chat.scoring.scores import Scores, score
 from assay.chat.transcript import Transcript
 from assay.cli.chat import app
+from assay.errors import UsageError
 from assay.report.html.chat import render
 from assay.report.html.conversation import highlight
 from assay.report.terminal.chat import conversations
@@ -63,6 +65,22 @@ def test_mean_and_counts(scores: Scores) -> None:
 def test_one_scenario_has_no_interval() -> None:
     line = score([_transcript("a", RIGHT)]).lines()[0]
     assert (line.estimate.value, line.estimate.low, line.estimate.high) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ("a.jsonl", "transcripts is str, not several transcripts"),
+        (Path("a.jsonl"), "transcripts is PosixPath, not several transcripts"),
+        (_transcript("a", RIGHT), "transcripts is Transcript, not several transcripts"),
+        (None, "transcripts is NoneType, not several transcripts"),
+        ([_transcript("a", RIGHT), {"turns": []}], r"transcripts\[1\] is dict, not a Transcript"),
+    ],
+)
+def test_what_is_no_transcript_is_an_error(given: Any, what: str) -> None:
+    with pytest.raises(UsageError, match=what) as error:
+        score(given)
+    assert "read_transcripts" in str(error.value.hint)
 
 
 def test_passes_are_counted_by_trial(scores: Scores) -> None:

@@ -5,6 +5,7 @@ The unit of intervals is the scenario: repetitions of one scenario and turns of 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -21,6 +22,7 @@ from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE,
 from assay.chat.scoring.outcomes.robustness import did_not_occur
 from assay.chat.scoring.table import ScoreTable
 from assay.chat.transcript import ToolCall, Transcript, Transcripts
+from assay.errors import UsageError
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
 from assay.stats import PLAIN, POSITIVE, SHARE, Resampling, Scale, mean_interval, mean_pass_at_k, mean_pass_hat_k
@@ -271,12 +273,13 @@ def score(
     evaluators = Evaluators(metrics)
     answers: list[Answer] = []
     number = 0
+    checked = _checked(transcripts)
     with ThreadPoolExecutor(at_once) if at_once > 1 else nullcontext() as pool:
         score_group = partial(score_transcripts, evaluators=evaluators)
         scored: Iterator[list[list[Answer]]] = (
-            map(score_group, answer_batches(transcripts, _characters))
+            map(score_group, answer_batches(checked, _characters))
             if pool is None
-            else pool.map(score_group, ([transcript] for transcript in transcripts))
+            else pool.map(score_group, ([transcript] for transcript in checked))
         )
         for of_group in scored:
             for of_transcript in of_group:
@@ -289,6 +292,17 @@ def score(
     if isinstance(transcripts, Transcripts):
         inputs = {"transcripts": {"source": transcripts.source, "sha256": transcripts.sha256}}
     return Scores(tuple(answers), used, seed, inputs)
+
+
+def _checked(transcripts: object) -> Iterator[Transcript]:
+    """The transcripts; anything else is an error, above all the path of a file."""
+    hint = "Give an iterable of `Transcript`; `read_transcripts(path)` reads those of a file"
+    if isinstance(transcripts, (str, bytes, os.PathLike, Mapping, Transcript)) or not isinstance(transcripts, Iterable):
+        raise UsageError(f"transcripts is {type(transcripts).__name__}, not several transcripts", hint=hint)
+    for at, transcript in enumerate(transcripts):
+        if not isinstance(transcript, Transcript):
+            raise UsageError(f"transcripts[{at}] is {type(transcript).__name__}, not a Transcript", hint=hint)
+        yield transcript
 
 
 class Evaluators:
