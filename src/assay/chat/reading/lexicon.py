@@ -244,6 +244,8 @@ class Lexicon:
     """Nouns, and their stems, for things that are not a product: the service, the price."""
     before_state: frozenset[str] = frozenset()
     """What may stand between such a noun and a state: temporarily."""
+    this_shop: frozenset[str] = frozenset()
+    """Words that speak of this shop, or compare another with it."""
     pieces: dict[str, tuple[EntryWords, ...]] = field(default_factory=dict)
     """What each word of an entry, as it is written there, stands for: many entries have the same words and groups."""
 
@@ -405,6 +407,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
             nouns = source["not_stocked"]
             lexicon.not_stocked = frozenset([*nouns["words"], *map(lexicon.stemmer.stem, nouns["words"])])
             lexicon.before_state = frozenset(nouns.get("between", ()))
+        lexicon.this_shop |= frozenset(source.get("this_shop", {}).get("words", ()))
         for kind, words in lexicon.by_kind(source, "foreign"):
             endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
             subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]

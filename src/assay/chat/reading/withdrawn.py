@@ -6,7 +6,7 @@ Knows figures, states and sentences; which words mark them is the data of the la
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -76,18 +76,20 @@ def _take_back(said: Mention | Quantity) -> None:
 
 
 def _withdraw_former(reading: Reading) -> None:
-    for mention in (*reading.all("former.surely"), *reading.all("former.maybe")):
-        figure = _figure_of(reading, mention)
+    for mention in chain.from_iterable(map(reading.all, ("former.surely", "former.ended", "former.maybe"))):
+        is_ended = mention.keys[0] == "former.ended"
+        figure = (_figure_ending_at(reading, mention.first) if is_ended else None) or _figure_of(reading, mention)
         if figure is None:
             continue
-        # "The price was €80" tells of the past only beside another price: "it was €80 and is now €64".
+        # "The price was €80" tells of the past only beside another price: "it was €80 and is now €64". But "it used to
+        # cost €80" always does.
         last = reading.sentence(figure.first)[1]
         first = _sentences_back(reading, figure.first, 1)  # "It is €64. It was €80 last week."
         if reading.sentence(min(last + 1, len(reading.tokens) - 1)) in reading.sentences_with("former.now"):
             last = _sentences_on(reading, last, 1)  # "It retails at €80. It's on sale for €64."
         alike = [one for one in within(reading.quantities, first, last + 1) if one.kind == figure.kind]
         others = any(one.asserted and one.role != "recurring" for one in alike if one is not figure)
-        if others or mention.keys[0] == "former.surely":
+        if others or is_ended or mention.keys[0] == "former.surely":
             _take_back(figure)
 
 
@@ -206,6 +208,12 @@ def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:
                 return None
             return None if any(token.text in STOPS or token.text in ",;" for token in between) else figure
     return None
+
+
+def _figure_ending_at(reading: Reading, index: int) -> Quantity | None:
+    """The figure directly before token `index`: "€89.90 last year"."""
+    before = reading.quantities[: bisect_left(reading.quantities, index, key=FIRST)][-1:]
+    return before[0] if before and before[0].last == index - 1 else None
 
 
 def _withdraw_corrected(reading: Reading) -> None:

@@ -31,6 +31,7 @@ from assay.chat.scoring.context.clause_subjects import is_of_no_product
 from assay.chat.scoring.context.counts import counts_of_product
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
 from assay.chat.scoring.context.elsewhere import is_said_elsewhere
+from assay.chat.scoring.context.other_offers import is_of_others, may_tell_of_others
 from assay.chat.scoring.context.places import Subjects, names_in_lists
 from assay.chat.scoring.context.question import Question, asks_of_place
 from assay.chat.scoring.context.quotations import quoted_tokens
@@ -249,11 +250,14 @@ class ScoringContext:
 
     @once
     def states_of_no_product(self) -> frozenset[int]:
-        """Where states begin that are said of what no shop stocks: 'the stock service is unavailable'."""
+        """Where states begin that are said of what no shop stocks, 'the stock service is unavailable', or of others."""
         if not self.reader.lexicon.not_stocked:
             return frozenset()
         states = {one.first for one in self.response.all("states")}
-        return frozenset(at for at in states if is_of_no_product(self, at))
+        tells_of_others = may_tell_of_others(self)
+        return frozenset(
+            at for at in states if is_of_no_product(self, at) or (tells_of_others and is_of_others(self, at))
+        )
 
     @once
     def yes_or_no(self) -> YesOrNo | None:

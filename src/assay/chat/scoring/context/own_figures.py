@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from assay.chat.domains import Fact
 from assay.chat.scoring.context.claims import INSTEAD, RATES, FigureClaim
 from assay.chat.scoring.context.clause_subjects import About, about, is_of_something_else
+from assay.chat.scoring.context.other_offers import is_of_others, may_tell_of_others
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -23,6 +24,8 @@ _Compared = list[tuple[FigureClaim, list[Fact]]]
 
 def of_product(context: ScoringContext, found: _Compared) -> _Compared:
     """The figures that are of the product; `found` are those that the truth could check, with its facts."""
+    if found and may_tell_of_others(context):
+        found = [one for one in found if not is_of_others(context, one[0].said.first)]
     if not found:
         return found
     found = _without_rates(context, found)
