@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from assay.chat.scoring.answers import Answer, Record, Status
 from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.scores import Scores
-from assay.compare.overall import ScenarioTable, overall
+from assay.compare.overall import overall, overall_of
+from assay.compare.scenario_table import ScenarioTable
 from assay.compare.standing import CriterionMeans, WeightRange, contributions, group_ranges, ranges, standing
 from assay.compare.weights import (
     DEFAULT_WEIGHTS,
@@ -420,7 +421,7 @@ def test_the_interval_of_an_overall_contains_the_truth(scenarios: int) -> None:
         sums = np.stack([passed, passed, rng.choice([0.7, 1.0], scenarios)], axis=1)[:, None, :].astype(float)
         criteria = tuple(Criterion(name, "functional", "?") for name in (TRIALS_PASSED, "follows", "varies"))
         table = ScenarioTable(("adk",), criteria, sums, np.ones_like(sums), {})
-        found = table.overall(EQUAL_WEIGHTS, reps=2).uncertainty.values["adk"]
+        found = overall_of(table, EQUAL_WEIGHTS, reps=2).uncertainty.values["adk"]
         assert found.low is not None
         assert found.high is not None
         covered += found.low <= (0.9 + 0.9 + 0.85) / 3 <= found.high

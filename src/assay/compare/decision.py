@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.chat.scoring.scores import Scores
-from assay.compare.overall import Overall, ScenarioTable, Shortcoming
+from assay.compare.overall import Overall, overall_of
+from assay.compare.scenario_table import ScenarioTable, Shortcoming
 from assay.compare.standing import TIE, contributions
 from assay.compare.weights import EXPERIENCE_GROUP, OPERATIONS, PRESETS, PRIORITIES
 
@@ -119,7 +120,7 @@ def decision_of(table: ScenarioTable, *, seed: int, level: float = 0.95, reps: i
     if len(table.agents) < 2 or not table.means.criteria:
         return None
     measured = {criterion.name for criterion in table.means.criteria}
-    found = {name: table.overall(PRESETS[name], level=level, reps=reps, seed=seed) for name in PRIORITIES}
+    found = {name: overall_of(table, PRESETS[name], level=level, reps=reps, seed=seed) for name in PRIORITIES}
     return Decision(
         tuple(_answer(name, one, table) for name, one in found.items() if one.standing.winners),
         table.agents,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.compare.decision import Decision, PriorityAnswer
-from assay.compare.overall import Shortcoming
+from assay.compare.scenario_table import Shortcoming
 from assay.compare.standing import TIE
 from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART
 from assay.plural import counted, listed

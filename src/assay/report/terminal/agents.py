@@ -18,7 +18,8 @@ from rich.text import Text
 from assay.chat.scoring.scores import KS, Scores
 from assay.compare.costs import costs_of
 from assay.compare.decision import decision_of
-from assay.compare.overall import Overall, ScenarioTable
+from assay.compare.overall import Overall, overall_of
+from assay.compare.scenario_table import ScenarioTable
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.standing import WeightRange
 from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED, TURNS_ANSWERED
@@ -97,7 +98,7 @@ class _SideBySide:
             *([Group(*(_text(note, "yellow") for note in self.notes))] if self.notes else []),
             *quirk_tables(scores, width),
             *interruption_tables(scores, width),
-            _overall(by_scenario.overall(seed=scores.seed), failed_trials(scores), width),
+            _overall(overall_of(by_scenario, seed=scores.seed), failed_trials(scores), width),
             *cost_tables(costs_of(scores), width),
             *effect_tables(self.effects),
             *skill_tables(self.skill, width),

@@ -19,7 +19,8 @@ from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, ComparisonLine
 from assay.compare.costs import costs_of
 from assay.compare.decision import decision_of
-from assay.compare.overall import ScenarioTable
+from assay.compare.overall import overall_of
+from assay.compare.scenario_table import ScenarioTable
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.weights import DEFAULT_WEIGHTS, PRESETS, Weights
 from assay.plural import counted
@@ -74,8 +75,8 @@ def content(
     """
     figures = Figures()
     by_scenario = ScenarioTable.of(scores, loads)
-    found = by_scenario.overall(weights, seed=scores.seed)
-    presets = {title: by_scenario.overall(preset, seed=scores.seed) for title, preset in PRESETS.items()}
+    found = overall_of(by_scenario, weights, seed=scores.seed)
+    presets = {title: overall_of(by_scenario, preset, seed=scores.seed) for title, preset in PRESETS.items()}
     rows = scenario_matrix(scores)
     shown = EMPTY
     parts = Parts()
