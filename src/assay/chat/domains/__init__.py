@@ -70,6 +70,8 @@ class Truth:
     """Dates of events ('delivery'), with the names of the domain's list `dated`."""
     today: str | None = None
     """The ISO date on which it was true, if known."""
+    as_of: date | None = None
+    """The date from which answers count days to the dates of events, if known: 'it arrives in two days'."""
     source: object = None
     """The data it was read from; numbers in it support figures in an answer."""
     memory: dict[object, object] = field(default_factory=dict, compare=False, repr=False)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assay.chat.domains import Fact
-from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.context.asked import dates_claimed, own_words, sentences_of_date, tells_amount
+from assay.chat.scoring.context.arrivals import arrivals, true_arrival
+from assay.chat.scoring.context.asked import dates_claimed, own_words, tells_amount
 from assay.chat.scoring.context.claims import RATES, Claim, FigureClaim, denied_figures
-from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, day_name
+from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT
 from assay.chat.scoring.context.elsewhere import told_elsewhere
 from assay.chat.scoring.context.truth import (
     EPSILON,
@@ -25,8 +25,6 @@ from assay.chat.scoring.context.truth import (
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 _FORECAST = ("high", "low")
-# More tokens than a sentence has between a date and a verb.
-_PARTED = 100
 
 
 def _nothing_to_check(context: ScoringContext) -> str | None:
@@ -270,49 +268,12 @@ def _is_same(one: Claim, other: Claim) -> bool:
 
 
 def _wrong_date(context: ScoringContext) -> Finding | None:
-    """A date or weekday that differs from the truth's date for the same thing."""
-    response = context.response
-    sent = {at for one in response.all("undated") for at in range(one.first, one.last + 2)}
-    if "sent" in response.lists:
-        named = [*(moment.first for moment in response.moments), *(time.first for time in response.all("times"))]
-        sent |= {first for first in named if _is_of_dispatch(context, first)}
-    for what, true in context.truth.dates.items():
-        about = sentences_of_date(context, what)
-        dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
-        wrong: list[TextSpan] = [moment for moment in dates if not moment.is_date(true) and moment.first not in sent]
-        for mention in context.said("times"):
-            day = day_name(mention)
-            if mention.first in sent:
-                continue
-            if day in WEEKDAYS and response.sentence(mention.first) in about and true.weekday() != WEEKDAYS.index(day):
-                wrong.append(mention)
-        if wrong:
-            return Finding(wrong, note=f"{what} is on {true:%A}, {true.isoformat()}")
-    return None
-
-
-def _is_of_dispatch(context: ScoringContext, index: int) -> bool:
-    """Whether the date at token `index` is nearer to a word for sending than to one for the delivery.
-
-    'It left on Monday and arrives on Thursday': words behind an 'and' or a comma are far.
-    """
-    response = context.response
-    first, last = response.sentence(index)
-    joins = context.reader.and_words | {","}
-    sending = {one.first for one in response.all("sent")}
-
-    def distance(key: str) -> int:
-        words = [one.first for one in response.all(key) if first <= one.first <= last]
-        if key == "dated":
-            words = [at for at in words if at not in sending]  # "shipped" tells of the dispatch only
-        apart = (
-            abs(at - index)
-            + _PARTED * any(token.text in joins for token in response.tokens[min(at, index) : max(at, index)])
-            for at in words
-        )
-        return min(apart, default=2 * _PARTED)
-
-    return distance("sent") < distance("dated")
+    """A date, a weekday or a span of days that differs from the truth's for the same thing."""
+    wrong = [one for one in arrivals(context) if one.is_right is False]
+    if not wrong:
+        return None
+    alike = [one.said for one in wrong if one.what == wrong[0].what]
+    return Finding(alike, note=f"{wrong[0].what} is {true_arrival(context, wrong[0].what)}")
 
 
 def _later_missing(context: ScoringContext) -> Finding | None:

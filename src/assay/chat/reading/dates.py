@@ -66,6 +66,7 @@ class DateReader:
         self._ordinals = frozenset(language["ordinal_endings"])
         self._links = frozenset(language["day_of_month"])
         self._articles = frozenset(language.get("day_articles", ()))
+        self._before_dates = frozenset(language.get("before_dates", ()))
         self._ordinal_marks = frozenset(language.get("ordinal_marks", ()))
         self._dotted = bool(language.get("dotted_dates", False))
         self._day_first = bool(language.get("day_first", False))
@@ -151,9 +152,10 @@ class DateReader:
         return _moment(reading, at, at + 4, year=year, month=first, day=second) if first <= 12 else None
 
     def _heading(self, reading: Reading, at: int, day: int, month: int) -> Moment | None:
-        """A date without a year that heads its line: '16/07: sunny', and not '24/18, rain'."""
+        """A date without a year that heads its line, '16/07: sunny', or after a word: 'on 20/11'; not '24/18, rain'."""
         tokens, after = reading.tokens, at + 3
-        if after >= len(tokens) or tokens[after].text not in _AFTER_HEAD or not _begins_line(reading, at):
+        is_head = after < len(tokens) and tokens[after].text in _AFTER_HEAD and _begins_line(reading, at)
+        if not is_head and not (at and tokens[at - 1].text in self._before_dates):
             return None
         if not self._day_first and month > 12 >= day:
             day, month = month, day

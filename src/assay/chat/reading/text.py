@@ -225,6 +225,7 @@ class Reader:
         self.definite = frozenset(things.get("definite", ()))
         self.indefinite = frozenset(things.get("indefinite", ()))
         self.placing = frozenset(things.get("placed", ()))
+        self.before_a_day = frozenset(lexicon.language.get("before_a_day", ()))
         self.before_days = self.placing | self.articles
         self.purposes = frozenset(things.get("of", ()))
         self.additions = frozenset(things.get("added", ()))

@@ -1,8 +1,9 @@
 """Shop support: reads the record of a product or order.
 
 A record is a flat table: `{"product": "Trail Runner", "price": 89.9, "currency": "EUR", "stock": 4, "delivery_days": 3,
-"delivery_date": "2026-11-20", "return_days": 30, "warranty_days": 730}`; every field may be missing. A price without a
-currency is compared with figures in any currency.
+"delivery_date": "2026-11-20", "return_days": 30, "warranty_days": 730, "today": "2026-11-17"}`; every field may be
+missing. A price without a currency is compared with figures in any currency. If it is not known which day is today,
+"tomorrow" is compared with the days of the delivery only.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ def read_truth(data: Any) -> Truth:
     if state is None and stock is not None:
         state = "in stock" if stock > 0 else "out of stock"
     delivery = read_text(record.get("delivery_date"), f"{field}.delivery_date")
+    today = read_text(record.get("today"), f"{field}.today")
     subject = read_text(record.get("product") or record.get("order"), f"{field}.product")
     return Truth(
         subject,
         tuple(facts),
         {None: state} if state else {},
         source=data,
+        as_of=_date(today, f"{field}.today") if today else None,
         dates={"delivery": _date(delivery, f"{field}.delivery_date")} if delivery else {},
     )
 

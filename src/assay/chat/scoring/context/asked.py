@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.places import words_of
+from assay.chat.scoring.context.arrivals import arrivals
 from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim
 from assay.chat.scoring.context.truth import is_of_asked_time, is_vague, states_in
 from assay.chat.scoring.metric import TextSpan
@@ -36,6 +37,8 @@ def _unclaimed(context: ScoringContext) -> str | None:
     told = [(claim, facts) for claim, facts in context.comparable if _is_given(context, claim, facts)]
     given = {claim.what for claim, _ in told if tells_amount(context, claim)}
     given |= {kind for kind in context.question.fact_kinds if _is_none_claimed(context, kind)}
+    if dates_claimed(context):
+        given |= {kind for kind in context.question.fact_kinds if context.kind(kind).asked}
     families = {context.family(kind) for kind in given} if context.question.kinds else set()
     none = "has only a vague one, or one of another time" if context.comparable else "has none"
     if told and not given:
@@ -100,24 +103,9 @@ def _unlisted(context: ScoringContext, truths: list[str]) -> list[tuple[str, ...
 
 
 def dates_claimed(context: ScoringContext) -> list[TextSpan]:
-    """Dates and weekdays in sentences about something that the truth has a date of."""
-    response = context.response
-    found: list[TextSpan] = []
-    for what in context.truth.dates:
-        about = sentences_of_date(context, what)
-        found += [moment for moment in response.moments if response.sentence(moment.first) in about]
-        found += [mention for mention in context.said("times") if response.sentence(mention.first) in about]
-    return found
-
-
-def sentences_of_date(context: ScoringContext, what: str) -> set[tuple[int, int]]:
-    """Sentences whose dates are those of `what`: they speak of it, or it is asked for and the answer names nothing."""
-    response = context.response
-    said = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
-    if said or not context.query.all(f"dated.{what}") or response.all("dated"):
-        return said
-    firsts = [*(moment.first for moment in response.moments), *(time.first for time in context.said("times"))]
-    return {response.sentence(first) for first in firsts}
+    """Where an answer says when something arrives that the truth has a date of."""
+    known = bool(context.truth.dates)
+    return [one.said for one in arrivals(context) if one.is_right is not None or known]
 
 
 def _claims_state(context: ScoringContext) -> bool:
