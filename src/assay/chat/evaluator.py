@@ -25,6 +25,7 @@ from assay.chat.scoring.context.days import Calendar
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.context.preferences import read_preferences
 from assay.chat.scoring.context.question import Question
+from assay.chat.scoring.context.word_names import word_names
 from assay.chat.scoring.kept import KeptByValue
 from assay.chat.scoring.metric import METRICS, Entry, Metric
 from assay.chat.scoring.trajectory import failure_in
@@ -104,7 +105,7 @@ class ChatbotEvaluator:
         self.reader = self.readers.primary
         self._exchange = functools.lru_cache(maxsize=_CACHED_EXCHANGES)(self._read_exchange)
         self._no_truth = Truth()
-        self._questions: dict[tuple[int, int, Outline], Question] = {}
+        self._questions: dict[tuple[int, int, Outline, tuple[str, ...]], Question] = {}
         self._subjects = functools.lru_cache(maxsize=_MOST_QUESTIONS)(self._make_subjects)
         self._calendar = functools.lru_cache(maxsize=_MOST_QUESTIONS)(Calendar)
         self._read_truth = KeptByValue(self.domain.read_truth)
@@ -240,8 +241,10 @@ class ChatbotEvaluator:
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)
         known = self._no_truth if truth is None else self._read_truth(truth)
+        calls, fields = _calls(tool_calls, "tool_calls"), self.domain.fields.subject
+        others = word_names(asked.reading, calls, answered.reader, fields) if self.domain.uses_places else ()
         return ScoringContext(
-            question=self._question(asked, answered.reader, known.outline),
+            question=self._question(asked, answered.reader, known.outline, others),
             response=answered.reading,
             unknown_language=answered.unknown,
             framework=_text(framework_name, "framework_name"),
@@ -253,15 +256,18 @@ class ChatbotEvaluator:
             preferences=self._preferences(preferences),
             response_time=_seconds(response_time),
             tool_call_count=_count(tool_call_count),
-            tool_calls=_calls(tool_calls, "tool_calls"),
+            tool_calls=calls,
             are_calls_unknown=are_calls_unknown,
             expected_calls=_calls(expected_calls, "expected_calls"),
             characteristics=_characteristics(characteristics),
         )
 
-    def _question(self, asked: Read, reader: Reader, outline: Outline) -> Question:
-        """What a query asks; kept for as long as its reading is, which the question itself holds."""
-        key = id(asked.reading), id(reader), outline
+    def _question(self, asked: Read, reader: Reader, outline: Outline, others: tuple[str, ...]) -> Question:
+        """What a query asks; kept for as long as its reading is, which the question itself holds.
+
+        `others` are cities whose names are words.
+        """
+        key = id(asked.reading), id(reader), outline, others
         known = self._questions.get(key)
         if known is None:
             if len(self._questions) >= _MOST_QUESTIONS:
@@ -271,7 +277,7 @@ class ChatbotEvaluator:
                 query_reader=asked.reader,
                 domain=self.domain,
                 outline=outline,
-                subjects=self._subjects(reader, outline.subject or self._place_asked(asked, outline)),
+                subjects=self._subjects(reader, outline.subject or self._place_asked(asked, outline), others),
                 calendar=self._calendar(outline.days, outline.today),
             )
         return known
@@ -283,8 +289,8 @@ class ChatbotEvaluator:
         named = {place.name for place in asked.reading.places}
         return named.pop() if len(named) == 1 else None
 
-    def _make_subjects(self, reader: Reader, true: str | None) -> Subjects:
-        return Subjects(domain=self.domain, reader=reader, true=true, names=self.names)
+    def _make_subjects(self, reader: Reader, true: str | None, others: tuple[str, ...]) -> Subjects:
+        return Subjects(domain=self.domain, reader=reader, true=true, names=self.names, others=others)
 
     def _history(self, turns: Sequence[Mapping[str, Any]] | None, usual: str | None) -> tuple[Exchange, ...]:
         """Earlier turns, as pairs ({'user': …, 'assistant': …}) or as messages ({'role': …, 'content': …})."""

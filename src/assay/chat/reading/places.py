@@ -141,6 +141,8 @@ class PlaceReader:
 
     def __init__(self, language: Mapping[str, Any]) -> None:
         self._prepositions = frozenset(language["place_prepositions"])
+        listing = (language["and_words"], language["linking_or"], language.get("comparing_words", ()))
+        self._listing = frozenset(word for words in listing for word in words)
 
     def read(self, reading: Reading) -> list[Place]:
         """The cities that a text names, in order."""
@@ -165,7 +167,25 @@ class PlaceReader:
                 several = city.several and is_open
                 span = reading.starts[at], reading.ends[taken_to], at, taken_to
                 places.append(Place(*span, city.name, several, is_open))
-        return places
+        return self._with_listed(reading, places) if places else places
+
+    def _with_listed(self, reading: Reading, places: list[Place]) -> list[Place]:
+        """The places with cities that are words and listed with one of them: 'Nice and Oslo', 'Oslo or Bath'."""
+        tokens = reading.tokens
+        beside = {place.first - 2 for place in places} | {place.last + 2 for place in places}
+        listed = []
+        for at in beside:
+            if not 0 <= at < len(tokens) or not tokens[at].capital or tokens[at].cities is None:
+                continue
+            token, names = tokens[at], tokens[at].cities
+            joints = [n for n in (at - 1, at + 1) if 0 <= n < len(tokens) and tokens[n].text in self._listing]
+            near = {place.last + 1 for place in places} | {place.first - 1 for place in places}
+            city = None if names is None else names.alone
+            if city is not None and token.is_ordinary and not near.isdisjoint(joints) and not _is_time(token):
+                listed.append(Place(reading.starts[at], reading.ends[at], at, at, city.name))
+        taken = {at for place in places for at in range(place.first, place.last + 1)}
+        added = [place for place in listed if place.first not in taken]
+        return sorted([*places, *added], key=lambda place: place.first) if added else places
 
     def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[GazetteerCity, int] | None:
         """The city whose name starts at token `at`, and its last token; None if the context does not suggest a city."""

@@ -16,6 +16,7 @@ from assay.chat.reading.traits import FOREIGN, has
 if TYPE_CHECKING:
     from assay.chat.reading.quantities import Quantity
     from assay.chat.reading.text import Mention, Reading
+    from assay.chat.reading.tokens import Token
 
 _STOPS = frozenset(".!?…\n;")
 _VALUES = frozenset({"high", "low", "above", "below", "other", "change"})
@@ -93,6 +94,10 @@ class RoleReader:
         for a, b in pairwise(reading.quantities):
             if a.role != b.role and _is_conversion(a, b):
                 a.role = b.role = a.role if b.role == "actual" else b.role
+
+
+def _names_city(token: Token) -> bool:
+    return token.cities is not None and token.cities.alone is not None
 
 
 def _is_conversion(a: Quantity, b: Quantity) -> bool:
@@ -249,6 +254,8 @@ class _Roles:
         label = {token.text for token in self.tokens[first:colon]}
         if first and self.tokens[first - 1].text not in self.grammar.ends:
             return False  # a sentence, and not a label
+        if colon - first == 1 and self.tokens[first].capital and _names_city(self.tokens[first]):
+            return False  # "Bath: 12 °C"
         return not label.isdisjoint(foreign.subjects) and label.isdisjoint(foreign.beside | foreign.compounds)
 
     def word_before(self, first: int) -> str:

@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from assay.chat.domains import Domain
 from assay.chat.reading.columns import tables
 from assay.chat.reading.places import Place, main_name, words_of
-from assay.chat.reading.positions import within
+from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.reading.traits import NOTABLE
 from assay.chat.scoring.context.products import ProductNames
 from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.context.set_aside import without_rejected
+from assay.chat.scoring.context.word_names import find_words
 from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
@@ -56,9 +57,18 @@ class Subjects:
     """The cities or products that texts of one conversation name."""
 
     def __init__(
-        self, *, domain: Domain, reader: Reader, true: str | None, names: Mapping[str, Sequence[tuple[str, ...]]]
+        self,
+        *,
+        domain: Domain,
+        reader: Reader,
+        true: str | None,
+        names: Mapping[str, Sequence[tuple[str, ...]]],
+        others: Sequence[str] = (),
     ) -> None:
-        """`true` is the ground truth's; `names` are the suite's own: the folded words of each, by the first word."""
+        """`true` is the ground truth's; `names` are the suite's own: the folded words of each, by the first word.
+
+        `others` are cities whose names are words: Nice.
+        """
         self._domain = domain
         self._reader = reader
         self._suite_names = names
@@ -67,7 +77,8 @@ class Subjects:
         self._has_true_subject = bool(true)
         self._articles = frozenset(reader.lexicon.language.get("articles", ()))
         language = reader.lexicon.language["stemmer"]
-        self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
+        self._others = [name for name in others if (name,) != self._true_words]
+        self._key = sys.intern(f"subjects, in {language}, with {' '.join((*self._true_words, '|', *self._others))}")
         self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._comparing = frozenset(reader.lexicon.language.get("comparing_words", ()))
@@ -281,6 +292,10 @@ class Subjects:
 
     def _find_names(self, reading: Reading) -> _Named:
         places = self._find(reading)
+        if self._others:
+            firsts = {place.first for place in places}
+            found = find_words(reading, self._others, self._reader)
+            places = sorted([*places, *(one for one in found if one.first not in firsts)], key=FIRST)
         if len(places) > 1 and "negation" in reading.lists and self._domain.uses_places:
             places = without_rejected(places, reading, self._reader)
         names = [place.name for place in places]
