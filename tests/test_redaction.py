@@ -209,6 +209,9 @@ SHAPES = {
     "private key, escaped": json.dumps({"pem": PEM}),
     "private key that is cut off": PEM[:-30],
     "private key that is cut off, in JSON in JSON": json.dumps(json.dumps({"pem": PEM[:-30]})),
+    "password in a sentence": "The password is Zq7xP4m!",
+    "password with signs": "your password was set to: Zq7x&P4mW9, keep it",
+    "user alone": f"cloned from https://{K}@forge.example.org/ada/repo",
     "traceback": f'  File "bot.py", line 3, in ask\n    raise Refused(api_key)\nRefused: 401 for api_key={K}\n',
 }
 
@@ -291,6 +294,12 @@ HARMLESS = [
     "ValueError: too many values to unpack (expected 2)",
     "HTTP 429: retry after 30 s, limit 60 requests/min",
     "Je vous conseille un parapluie : il pleuvra à Lyon.",
+    "Write postgresql://user@host:5432/database",
+    "git clone ssh://git@forge.example.org/ada/repo.git",
+    "the pass is €49.90, and the mountain pass was 2,100m high",
+    "the password is required, and the passphrase is case-sensitive",
+    "Your password was changed; the password is now at least 8 characters long.",
+    "Add --token with at least 16 characters that nobody can guess (openssl rand -hex 16 prints some)",
     "Passau, Passage and Pasadena are places; Key West is warm, 28 °C.",
 ]
 

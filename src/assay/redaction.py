@@ -297,6 +297,18 @@ _SAID = re.compile(
     r"(?:\s+(?:provided|given|used|value|is|was|of|to|set))*\s*[:=]?\s*[\"'`(]?)(?P<value>[\w.~+/=-]{12,})",
     re.IGNORECASE,
 )
+# The same of passwords, which are shorter and made of any characters; only where it is said which one it is.
+_SAID_PASSWORD = re.compile(
+    r"\b(?P<lead>(?:passwords?|passphrase|passcode)(?=\s*[:=]|[\w\s]{0,30}(?:\b(?:is|was)\b|[:=]))"
+    r"(?:\s+(?:provided|given|used|value|of|to|set|is|was|now|still))*\s*[:=]?\s*[\"'`(]?)(?P<value>[^\s\"'`<>()]{6,})",
+    re.IGNORECASE,
+)
+
+
+def _without_password(found: re.Match[str]) -> str:
+    value = found["value"].rstrip(".,;:!?")
+    is_word = is_ordinary(value) or value == HIDDEN
+    return found[0] if is_word else found["lead"] + HIDDEN + found["value"][len(value) :]
 
 
 def _without_bearer(found: re.Match[str]) -> str:
@@ -326,6 +338,8 @@ def _without_basic(found: re.Match[str]) -> str:
 _RUN = re.compile(r"[^\s\"'<>`\\]+")
 _UNQUOTED = re.compile(r"(?:(?<=[\s=])|^)[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/@:]*:\S*@\S*")
 _END_OF_AUTHORITY = re.compile(r"[/?#]|\Z")
+# Words that stand for a user in instructions, and the user of every code forge; any other may be a token.
+_NOBODY = ("user", "username", "git")
 
 
 def _without_users(run: str) -> str:
@@ -340,7 +354,8 @@ def _without_users(run: str) -> str:
             at = last  # what looks like host and path is user and password
         elif at >= 0 and colon:
             at = last  # a password may continue after what looks like its end
-        kept.append(run[done:begin] + (f"{HIDDEN}@" if at >= 0 else ""))
+        is_nobody = at >= 0 and run[begin:at].lower() in _NOBODY
+        kept.append(run[done:begin] + ("" if at < 0 else f"{run[begin:at] if is_nobody else HIDDEN}@"))
         done = at + 1 if at >= 0 else begin
     return "".join(kept) + run[done:]
 
@@ -365,6 +380,7 @@ _RULES: tuple[tuple[re.Pattern[str], Any], ...] = (
     (_BEARER, _without_bearer),
     (_BASIC, _without_basic),
     (_SAID, _without_opaque),
+    (_SAID_PASSWORD, _without_password),
 )
 
 

@@ -269,7 +269,7 @@ class _Reader:
         if text in around:
             steps = next(path for path, value in _nodes(self.data) if value is around)
             first = Document(self.name, self.data, self.order).lines[(*steps, text)]
-            raise _error(self.name, line, f"the key '{text:.60}' is given twice", f"The first is on line {first}")
+            raise _error(self.name, line, f"'{text:.60}' is given twice", f"The first is on line {first}")
         if text == "<<" and is_plain:
             raise _error(self.name, line, "uses a merge key (<<)", "Write it out")
 

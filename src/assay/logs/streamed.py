@@ -60,13 +60,13 @@ def streamed_object(path: Path, check: Callable[[str], None], most: int, where: 
             for name in names[:-1]:
                 holder = holder.setdefault(name, {})
                 if not isinstance(holder, dict):
-                    raise ValueError(f"the key {name[:60]} is given twice")
+                    raise ValueError(f"'{name[:60]}' is given twice")
             if is_element:
                 listed = holder.setdefault(names[-1], StreamedList([], partial(elements, tuple(names))))
                 if isinstance(listed, StreamedList) and len(listed) < _FIRST:
                     listed.append(value)
             elif names[-1] in holder:
-                raise ValueError(f"the key {names[-1][:60]} is given twice")
+                raise ValueError(f"'{names[-1][:60]}' is given twice")
             else:
                 holder[names[-1]] = value
                 kept += text.last_length

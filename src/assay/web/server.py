@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import socket
 import threading
 import time
@@ -32,12 +31,13 @@ def access_for(host: str, port: int, token: str | None) -> Access:
     if token is not None and len(token) < _SHORTEST_TOKEN:
         raise UsageError(
             f"the token is too short: {len(token)} characters",
-            hint=f"Give at least {_SHORTEST_TOKEN}, e.g. {secrets.token_urlsafe(16)}",
+            hint=f"Give at least {_SHORTEST_TOKEN} that nobody can guess; openssl rand -hex 16 prints some",
         )
     if token is None and not is_this_machine(host):
         raise UsageError(
             f"'{host}' can be reached from other machines, so a token is needed",
-            hint=f"Add e.g. --token {secrets.token_urlsafe(16)}, or leave --host out",
+            hint=f"Add --token with at least {_SHORTEST_TOKEN} characters that nobody can guess "
+            "(openssl rand -hex 16 prints some), or leave --host out",
         )
     return Access(host, port, token)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tests.command import assay_command
 
 from assay.chat.agents.http import Endpoint
 
@@ -35,3 +37,16 @@ def test_invalid_settings_are_refused(settings: dict[str, Any], words: str) -> N
     with pytest.raises(ValidationError) as caught:
         Endpoint(**{"url": "http://127.0.0.1/v1", **settings})
     assert words in str(caught.value.errors()[0]["msg"])
+
+
+def test_a_key_that_is_not_set_ends_a_run_before_it_begins(tmp_path: Path) -> None:
+    file = tmp_path / "agents.yaml"
+    file.write_text(
+        "agents:\n  - {name: mine, http: 'http://127.0.0.1:9/v1', key_env: NOT_SET_KEY}\n", encoding="utf-8"
+    )
+    done = assay_command("chat", "run", "--agents", file, "--limit", "2", "--no-store", "--no-experience")
+    assert done.returncode == 2
+    assert (
+        "the agent 'mine' cannot be used, so nothing was played: the environment variable NOT_SET_KEY is not set"
+        in (done.stderr)
+    )

@@ -55,8 +55,8 @@ def test_keys_are_text() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' is given twice"),
-        ("a: 1\nb: {c: 1, c: 2}\n", 2, "the key 'c' is given twice"),
+        ("a: 1\nb: 2\na: 3\n", 3, "'a' is given twice"),
+        ("a: 1\nb: {c: 1, c: 2}\n", 2, "'c' is given twice"),
         ("a: &x 1\nb: *x\n", 1, "alias"),
         ("a: *x\n", 1, "alias"),
         ("a: 1\nb: !!python/object/apply:os.system [ls]\n", 2, "tag"),

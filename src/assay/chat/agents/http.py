@@ -21,11 +21,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 from assay.chat.agents import Agent, AgentKind, Reply, Setup
 from assay.chat.agents._shared.histories import Message, SessionHistories
 from assay.chat.agents._shared.json_paths import PLACEHOLDER_PATTERN, count_at, filled, value_at, what_is_there
+from assay.chat.agents.function import UnfitObjectError
 from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
 from assay.chat.yamlfile import refusal
-from assay.errors import SourceError, UsageError, missing_extra
+from assay.errors import SourceError, missing_extra
 from assay.loopback import leads_here
 from assay.redaction import hide
 
@@ -170,7 +171,9 @@ class Endpoint(BaseModel):
         names = {**({"Authorization": self.key_env} if self.key_env else {}), **self.headers_env}
         for name in names.values():
             if not os.environ.get(name):
-                raise UsageError(f"the environment variable {name} is not set", hint=f"{self.display_url} needs it")
+                raise UnfitObjectError(
+                    f"the environment variable {name} is not set", hint=f"{self.display_url} needs it"
+                )
         found = {header: os.environ[name] for header, name in names.items()}
         hide(*found.values())
         if self.key_env:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
+from assay.chat.running.heard import Heard
 from assay.chat.scoring.outcomes.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.world.hang_up import HOLD_SECONDS, HangUp
 from assay.json_safe import whole_text
@@ -28,7 +29,7 @@ class Reception:
     """What the agent has sent so far."""
 
     def __init__(self, hear: Callable[[str], None] | None = None) -> None:
-        self._hear = hear
+        self._heard = None if hear is None else Heard(hear)
         self._hang_up: HangUp | None = None
         self.started = time.perf_counter()
         self.pieces: list[str] = []
@@ -88,12 +89,14 @@ class Reception:
                 if self._kept <= LONGEST_ANSWER:
                     self.pieces.append(part)
                     self._kept += len(part)
-                if part and self._hear is not None:
-                    self._hear(redacted(whole_text(part)))
+                if part and self._heard is not None:
+                    self._heard.hear(part)
                 if part and self._hang_up is not None:
                     self._hang_up.on_text()
             else:
                 raise TypeError(f"an agent yields str and Reply, not {type(part).__name__}")
+        if self._heard is not None:
+            self._heard.end()
         if self.reply is None:
             raise TypeError("an agent must end with a Reply, and this one did not")
         if self.first_text is None and self.reply.text:

@@ -93,6 +93,6 @@ def _of_mapping(tokens: Mapping[Any, Any]) -> dict[str, int]:
                 hint="Give {id: token}, e.g. {0: '<EVENT_START>'}",
             )
         if number < 0:
-            raise UsageError(f"the token '{token}' has the id {number}", hint="Ids must be 0 or more")
+            raise UsageError(f"'{token}' has the id {number}", hint="Ids must be 0 or more")
         found[token] = int(number)
     return found
