@@ -37,6 +37,7 @@ class Check(BaseModel):
     is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
     value: float
     _if_measured: bool = PrivateAttr(default=False)
+    _is_implied: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -63,6 +64,11 @@ class Check(BaseModel):
         """Whether it does not apply to an answer that its metric could not measure."""
         return self._if_measured
 
+    @property
+    def is_implied(self) -> bool:
+        """Whether it stands for another check, which cannot be made: it is no demand of the scenario by itself."""
+        return self._is_implied
+
     def only_if_measured(self) -> Check:
         """The same check, which does not apply if its metric could not be measured."""
         made = self.model_copy()
@@ -86,6 +92,12 @@ class Check(BaseModel):
             )
         return None
 
+    def implied(self) -> Check:
+        """The same check in place of one that cannot be made; it does not apply if its metric could not be measured."""
+        made = self.only_if_measured()
+        made._is_implied = True
+        return made
+
     def excludes(self, other: Check) -> bool:
         """Whether no score satisfies both."""
         if self.metric != other.metric:
@@ -107,7 +119,7 @@ class Check(BaseModel):
         """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no comparison."""
         entry = entries.get(self.metric)
         if entry is None:
-            return False
+            return self._is_implied
         if self.is_ == "measured":
             return entry.measured is bool(self.value)
         if self._if_measured and not entry.measured:

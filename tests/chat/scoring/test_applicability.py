@@ -117,6 +117,64 @@ def test_a_check_that_needs_a_source_waits_for_the_score() -> None:
     assert unmeasured_checks(found.checks, {"groundedness": wrong}) == []
 
 
+def test_figures_that_cannot_be_compared_with_the_truth_have_to_come_from_a_tool() -> None:
+    given = checks("accuracy >= 0.9")
+    found = expectations_of(None, given, record=Record(own_tool_calls=1), bundled_tools=BUNDLED, knows_truth=False)
+    (check,) = found.checks
+    assert (str(check), check.is_implied) == ("groundedness >= 0.9", True)
+    # A suite that asks for it itself is not asked twice, and where the truth is known it takes no other's place.
+    both = checks("accuracy >= 0.9", "groundedness >= 0.5")
+    kept = expectations_of(None, both, record=Record(), bundled_tools=BUNDLED, knows_truth=False).checks
+    assert [str(one) for one in kept] == ["groundedness >= 0.5"]
+    assert expectations_of(None, given, record=Record(), bundled_tools=BUNDLED, knows_truth=True).checks == given
+
+
+HELSINKI = "What's the weather like in Helsinki right now?"
+LOOKED_UP = ToolCall(name="get_weather", arguments={"city": "Helsinki"}, result="It is 12 °C and raining in Helsinki.")
+
+
+@pytest.mark.parametrize(
+    ("said", "calls", "passes"),
+    [
+        ("It is 12 °C and raining in Helsinki.", [LOOKED_UP], True),
+        ("It is 12 °C in Helsinki, with rain, so take an umbrella.", [LOOKED_UP], True),
+        ("It is 25 °C and sunny in Helsinki, so leave your coat at home.", [LOOKED_UP], False),  # no tool says so
+        (ANSWER, [], False),  # nothing was looked up
+        (ANSWER, None, True),  # what was looked up is not known
+        (HELSINKI, [LOOKED_UP], False),
+        ("what's the weather like in helsinki right now", [], False),
+        ("", [LOOKED_UP], False),
+        ("It is raining in Helsinki right now, with a light wind.", [LOOKED_UP], True),  # no figure to compare
+        ("It is raining in Helsinki right now, with a light wind.", [], False),
+        ("It is raining in Helsinki right now, with a light wind.", None, True),
+        ("I have no way to look up the weather, so I can't tell you.", [LOOKED_UP], False),
+    ],
+)
+def test_the_words_of_an_own_tool_do_not_take_the_place_of_an_answer(
+    said: str, calls: list[ToolCall] | None, passes: bool
+) -> None:
+    for given in (checks("accuracy >= 0.9"), checks("accuracy >= 0.9", "groundedness >= 0.9")):
+        record = Record(own_tool_calls=None if calls is None else len(calls))
+        kept = expectations_of(None, given, record=record, bundled_tools=BUNDLED, knows_truth=False).checks
+        turn = Turn(user=HELSINKI, assistant=said, tool_calls=calls, checks=kept)
+        answer = answer_of(Transcript(agent="mine", scenario="one", turns=[turn]), 0, ChatbotEvaluator())
+        assert answer.passed is passes, answer.failures
+
+
+def test_only_results_of_expected_calls_are_an_answer_as_they_stand() -> None:
+    other = ToolCall(name="get_terms", result="All offers are subject to change.")
+    fares = ToolCall(name="get_fare", result="A ticket is for two zones.")
+    for call, passes in ((fares, True), (other, False)):
+        turn = Turn(
+            user="What is a ticket for?",
+            assistant=str(call.result),
+            tool_calls=[fares, other],
+            expected_calls=[ToolCall(name="get_fare")],
+        )
+        answer = answer_of(Transcript(agent="mine", scenario="one", turns=[turn]), 0, ChatbotEvaluator())
+        assert answer.passed is passes or not [one for one in answer.failures if "task_completion" in one.check]
+
+
 # --- in a run --------------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,8 @@ from assay.chat.transcript import ToolCall
 
 _TRUTH, _FIGURES, _PLAN = "accuracy", "groundedness", "action_planning"
 """Metrics that compare an answer with the truth, its figures with what tools returned, and its calls with a plan."""
+_MADE_UP = Check.model_validate(f"{_FIGURES} >= 0.9")
+"""What takes the place of a comparison with a truth that an agent cannot know: its figures come from its tools."""
 _UNSEEN = "which tools the agent calls is not known"
 
 
@@ -55,6 +57,8 @@ def expectations_of(
         reason = _reason(check.metric, bool(foreign), record.knows_tool_calls, knows_truth)
         if reason:
             left_out.append(f"{check}: {reason}")
+            if check.metric == _TRUTH and not any(one.metric == _FIGURES for one in checks):
+                kept.append(_MADE_UP.implied())
         else:
             kept.append(check.only_if_measured() if check.metric == _FIGURES and not knows_truth else check)
     return Expectations(calls if not foreign else kept_calls or None, kept, left_out)
@@ -65,7 +69,10 @@ def unmeasured_checks(checks: Sequence[Check], entries: Mapping[str, Entry]) -> 
     return [
         f"{check}: the agent's tools are its own, and its figures could not be compared with what they returned"
         for check in checks
-        if check.is_only_if_measured and check.metric in entries and not entries[check.metric].measured
+        if check.is_only_if_measured
+        and not check.is_implied
+        and check.metric in entries
+        and not entries[check.metric].measured
     ]
 
 

@@ -39,8 +39,8 @@ _ERROR_FIELDS = ("error", "errors", "detail")
 def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> tuple[FailedCheck, ...]:
     """The checks that an answer does not pass, in a fixed order; empty if it passes."""
     scored = [found for check in turn.checks if (found := _own(check, entries)) is not None]
-    if not turn.checks and turn.state is None:
-        scored = list(_default(turn, entries, context))
+    if turn.state is None and not any(_demands(check, entries) for check in turn.checks):
+        scored = [*_default(turn, entries, context), *scored]
     return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn), *_history(turn))
 
 
@@ -89,6 +89,13 @@ def _consent(record: ConsentRecord) -> Iterator[FailedCheck]:
 
 
 # --- the scenario's own checks ---------------------------------------------------------------------------------------
+
+
+def _demands(check: Check, entries: Mapping[str, Entry]) -> bool:
+    """Whether a check of the scenario applies to an answer."""
+    entry = entries.get(check.metric)
+    is_left_out = check.is_only_if_measured and entry is not None and not entry.measured
+    return not (check.is_implied or is_left_out)
 
 
 def _own(check: Check, entries: Mapping[str, Entry]) -> FailedCheck | None:
@@ -180,6 +187,9 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
     if not (turn.assistant or "").strip():
         yield FailedCheck("gives an answer", "the answer is empty")
         return
+    if _repeats_the_question(context):
+        yield FailedCheck("gives an answer", "it only repeats the question")
+        return
     accuracy, completion = entries.get("accuracy"), entries.get("task_completion")
     for line in accuracy.evidence if accuracy is not None else ():
         if _is_wrong(line):
@@ -196,9 +206,16 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
         has_answered = missing is None
     else:
         has_answered = _says_what_is_demanded(turn) or _passes_on_result(turn) or _returns_courtesy(context)
+        has_answered = has_answered or _tells_what_was_looked_up(turn, context)
     has_failed = any(line.id in _ERRORS for line in completion.evidence) and not _demands_error(turn)
     if not has_answered or has_failed:
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
+
+
+def _repeats_the_question(context: ScoringContext) -> bool:
+    """Whether an answer has the words of the question and no other, in their order. A greeting may return one."""
+    query, response = context.query, context.response
+    return not context.is_small_talk and bool(query.plain()) and response.plain() == query.plain()
 
 
 def _says_what_is_demanded(turn: Turn) -> bool:
@@ -227,15 +244,29 @@ def _error_texts(error: str | None, result: object) -> Iterator[str]:
 
 def _passes_on_result(turn: Turn) -> bool:
     """Whether the answer has a whole sentence that a tool returned, as agents with tools of their own give it, or
-    everything that stands in a table, or the figure that is all it returned.
+    everything that stands in a table, or the figure that is all it returned. If calls are expected, only their results
+    count: those of other tools were not asked for.
     """
     said, asked = (turn.assistant or "").casefold(), (turn.user or "").casefold()
-    results = [call.result for call in turn.tool_calls or () if call.error is None]
+    expected = {call.name for call in turn.expected_calls or ()}
+    results = [
+        call.result for call in turn.tool_calls or () if call.error is None and (not expected or call.name in expected)
+    ]
     return any(
         len(text.split()) >= _SHORTEST_SENTENCE and text.strip().casefold() in said
         for result in results
         for text in _texts_in(result)
     ) or any(_states_all(result, said, asked) for result in results)
+
+
+def _tells_what_was_looked_up(turn: Turn, context: ScoringContext) -> bool:
+    """Whether an answer gives data where the scenario's own checks cannot be made, as of tools of a user's own.
+
+    Something must have been looked up, as far as that is known.
+    """
+    calls = turn.tool_calls
+    is_looked_up = calls is None or any(call.error is None for call in calls)
+    return bool(turn.checks) and is_looked_up and bool(context.told)
 
 
 def _states_all(result: object, said: str, asked: str) -> bool:

@@ -51,6 +51,8 @@ class BaselineHost:
         if job.has_shop:
             known[ORDERS] = {}
         text: str | None = None
+        # Its calls are known, as those of the agents beside it are; a plain function may call any tool.
+        knows_calls = self.uses_setup or self.uses_model
         for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True), start=job.first):
             if user is not None:
                 message = user.next(text)
@@ -58,8 +60,13 @@ class BaselineHost:
             text = self._answering(message)
             wall = time.perf_counter() - started
             fault = None if situation.fault is None else str(situation.fault)
-            calls = 0 if self.uses_setup else None  # nor is it known what tools a plain function calls
-            record = Record(fault=fault, wall=wall, first_text=wall if text else None, own_tool_calls=calls)
+            record = Record(
+                fault=fault,
+                wall=wall,
+                first_text=wall if text else None,
+                own_tool_calls=0 if knows_calls else None,
+                tools_offered=[] if knows_calls and not self.uses_setup else None,
+            )
             yield PlayedTurn(at, self._kept(text), record, known, message if user is not None else "")
 
     async def close(self) -> None:
