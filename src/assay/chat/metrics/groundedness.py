@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.claims import FigureClaim
+from assay.chat.scoring.context.derived import DIFFERENCE, without_derived
 from assay.chat.scoring.context.support import Sources
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
@@ -48,11 +49,16 @@ def _unsupported(context: ScoringContext) -> list[Finding]:
     sources = Sources.of(context)
     figures = _figures(context)
     days = context.response_days if context.domain.by_day else None
-    unsupported = []
+    supported: list[FigureClaim] = []
+    open_claims: list[FigureClaim] = []
     for claim in figures:
         is_day_told = days is not None and days.is_told(claim.said.first)
-        if not sources.support(claim, is_day_told=is_day_told, asked_day=context.question.day):
-            unsupported.append(claim)
+        is_supported = claim.said.role != DIFFERENCE and (
+            sources.support(claim, is_day_told=is_day_told, asked_day=context.question.day)
+            or sources.support_beside(claim, context.response)
+        )
+        (supported if is_supported else open_claims).append(claim)
+    unsupported = without_derived(context, open_claims, supported) if open_claims else []
     return [Finding([claim.said], points=-1 / len(figures)) for claim in unsupported]
 
 

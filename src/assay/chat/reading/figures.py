@@ -205,6 +205,8 @@ class _Parser(SharedUnitReader):
             if decade:
                 return decade
         unit, last = self.unit_after(number.last)
+        if unit is not None and self.is_of_next_number(number.last, last, unit):
+            unit, last = None, number.last
         first, second = number, number
         joined = self.connector(number.first, last)
         if joined:
@@ -236,6 +238,13 @@ class _Parser(SharedUnitReader):
             number.first = start
         unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
+
+    def is_of_next_number(self, number: int, unit: int, written: Unit) -> bool:
+        """Whether a unit after a number is that of the next one, to which it is glued: 'a dozen €600'."""
+        starts, ends, tokens = self.reading.starts, self.reading.ends, self.tokens
+        if not self.grammar.kinds[written.kind].prefix or unit + 1 >= len(tokens) or not tokens[unit + 1].is_number:
+            return False
+        return starts[unit + 1] == ends[unit] and starts[unit] > ends[number]
 
     def prefixed(self, number: Number, other: Number) -> int:
         """Read a number with its unit before it, as a range if the next one ends it: '£60–65', '£60 to £65'."""

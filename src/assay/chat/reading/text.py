@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from assay.chat.reading.arithmetic import Arithmetic
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.columns import read_columns
 from assay.chat.reading.counts import read_counts
@@ -225,6 +226,7 @@ class Reader:
         self.definite = frozenset(things.get("definite", ()))
         self.indefinite = frozenset(things.get("indefinite", ()))
         self.placing = frozenset(things.get("placed", ()))
+        self.arithmetic = Arithmetic.of(lexicon.language)
         self.before_a_day = frozenset(lexicon.language.get("before_a_day", ()))
         self.before_days = self.placing | self.articles
         self.purposes = frozenset(things.get("of", ()))

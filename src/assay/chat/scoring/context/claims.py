@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
 
 # Figures that say nothing about the subject itself: differences, and values of other things (the sea, an average).
-NOT_COMPARED = frozenset({"change", "other"})
+NOT_COMPARED = frozenset({"change", "difference", "other"})
 # Prices of a measure or a period: "$9.99 per litre", "$12.99 a month". They are the product's if it has no other.
 RATES = frozenset({"rate", "recurring"})
 # What figures of a role are compared with; beside others of that, they are not.

@@ -6,11 +6,13 @@ Knows the claims of an answer and what its clauses are about; knows no values of
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.scoring.context.claims import INSTEAD, RATES, FigureClaim
 from assay.chat.scoring.context.clause_subjects import About, about, is_of_something_else
+from assay.chat.scoring.context.derived import EPSILON, derived
 from assay.chat.scoring.context.other_offers import is_of_others, may_tell_of_others
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 # Periods are at least this long: year, Jahr, mois.
 _SHORTEST_PERIOD = 4
+
+# Of a long answer, at most so many figures are added to a right one.
+_MOST_OTHERS = 12
 
 _Compared = list[tuple[FigureClaim, list[Fact]]]
 
@@ -28,7 +33,7 @@ def of_product(context: ScoringContext, found: _Compared) -> _Compared:
         found = [one for one in found if not is_of_others(context, one[0].said.first)]
     if not found:
         return found
-    found = _without_rates(context, found)
+    found = _without_rates(context, _without_derived(context, found))
     windows = [one for one in found if one[0].said.role != "refund"]
     if any(facts[0].role == "returns" for _, facts in windows):
         found = windows  # "30 days; the refund takes 5 days"
@@ -36,6 +41,37 @@ def of_product(context: ScoringContext, found: _Compared) -> _Compared:
         return found
     found = _without_elsewhere(context, _without_repeated(context, found))
     return _without_others(context, found)
+
+
+def _without_derived(context: ScoringContext, found: _Compared) -> _Compared:
+    """Figures without those that follow from a right one: 'It's €50. Half of that is €25.', '… and €85 with the stove'.
+
+    A figure that should follow and does not is compared as if it stood alone.
+    """
+    if len(found) < 2 or context.question.counting[1]:
+        return found
+    close = {claim.what: context.kind(claim.what).near + EPSILON for claim, _ in found}
+    right = [
+        claim for claim, facts in found if any(claim.said.distance(fact.value) <= close[claim.what] for fact in facts)
+    ]
+    if not right or len(right) == len(found):
+        return found
+    stated = context.figure_claims
+    kept = []
+    for claim, facts in found:
+        if claim in right or not _is_price(context, claim) or not _follows(context, claim, right, stated):
+            kept.append((claim, facts))
+    return kept
+
+
+def _follows(
+    context: ScoringContext, claim: FigureClaim, right: Sequence[FigureClaim], stated: Sequence[FigureClaim]
+) -> bool:
+    """Whether a figure follows from a right one, alone or with another that the answer states."""
+    if derived(context, claim, right) is not None:
+        return True
+    others = [one for one in stated if one is not claim and one not in right and one.what == claim.what]
+    return any(derived(context, claim, [base, other]) == () for base in right[:1] for other in others[:_MOST_OTHERS])
 
 
 def _asks_price(context: ScoringContext) -> bool:

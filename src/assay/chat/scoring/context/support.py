@@ -20,7 +20,7 @@ from assay.chat.domains import Truth
 from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
-from assay.chat.reading.text import Reader
+from assay.chat.reading.text import Reader, Reading
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.claims import FigureClaim
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
@@ -128,6 +128,22 @@ class Sources:
                 self._known.clear()
             numbers = self._known[about] = _supporting(self._numbers_of(*about[:-1]), kind.name)
         return _contains(numbers, kind, figure, low, high, figure.written)
+
+    def support_beside(self, claim: FigureClaim, response: Reading) -> bool:
+        """Whether a source has the figure of another product that the sentence names: 'A is €50, and B is €35'."""
+        if self._uses_places or not claim.subjects:
+            return False
+        first, last = response.sentence(claim.said.first)
+        names = [place for place in {place for place, _ in self._numbers} if place and place not in claim.subjects]
+        known: dict[str, list[tuple[str, ...]]] = {}
+        for words in (tuple(name.split()) for name in names):
+            known.setdefault(words[0], []).append(words)
+        found = [one.name for one in response.find(known) if first <= one.first <= last] if known else []
+        if not found:
+            return False
+        figure = claim.said
+        numbers = _supporting(self._numbers_of(tuple(found), None, False, False), claim.what)
+        return _contains(numbers, self._kinds[figure.kind], figure, figure.low, figure.high, figure.written)
 
     def _numbers_of(self, names: tuple[str, ...], said: str | None, is_asked: bool, is_extreme: bool) -> list[_Numbers]:
         """The numbers that can support a figure about `names`, said of a day; `is_extreme` if it is a high or low."""
