@@ -16,6 +16,17 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def times(count: int) -> str:
+    """How often something happened.
+
+    Example:
+        >>> times(1), times(2), times(1050)
+        ('once', 'twice', '1,050 times')
+
+    """
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def listed(names: Sequence[str]) -> str:
     """All the names, of which there is at least one, in words.
 

@@ -26,24 +26,39 @@ from assay.runs import plan_experiment
 
 pytestmark = [
     pytest.mark.frameworks,
-    pytest.mark.slow(seconds=1.3),
+    pytest.mark.slow(seconds=4),
     # A framework that warns of what a model sends has not failed; in a user's process it would go on too.
     pytest.mark.filterwarnings("ignore"),
 ]
 
 ADK, MAF, OPENAI, LANGGRAPH, PYDANTIC = "google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai"
 FIVE = (ADK, MAF, OPENAI, LANGGRAPH, PYDANTIC)
-QUIRKS = (
-    "arguments-object",
-    "arguments-cut-off",
-    "arguments-not-json",
-    "ignores-stream",
-    "empty-call-id",
-    "refusal",
-    "empty-answer-once",
-    "tool-exception",
-    "usage-in-every-chunk",
-)
+OK, TOLD, ERROR, SILENT = "recovered", "degraded", "failed_clearly", "failed_silently"
+DIFFERENCES = {
+    "arguments-object": (ERROR, OK, ERROR, ERROR, OK),
+    "arguments-cut-off": (OK, OK, OK, SILENT, OK),
+    "arguments-not-json": (OK, OK, OK, SILENT, OK),
+    "arguments-not-json-always": (ERROR, ERROR, ERROR, SILENT, ERROR),
+    "arguments-list": (ERROR, OK, OK, SILENT, OK),
+    "calls-end-with-length": (OK, OK, OK, SILENT, OK),
+    "stream-ends-in-arguments": (OK, OK, OK, SILENT, OK),
+    "missing-call-id": (OK, OK, ERROR, ERROR, OK),
+    "empty-call-id": (OK, OK, ERROR, OK, OK),
+    "duplicate-call-ids": (OK, OK, ERROR, OK, OK),
+    "ignores-stream": (SILENT, SILENT, SILENT, ERROR, ERROR),
+    "html": (SILENT, SILENT, SILENT, ERROR, ERROR),
+    "error-with-status-200": (SILENT, SILENT, SILENT, ERROR, ERROR),
+    "refusal": (SILENT, TOLD, ERROR, SILENT, ERROR),
+    "content-filter-empty": (ERROR, SILENT, ERROR, SILENT, ERROR),
+    "empty-answer": (SILENT, SILENT, SILENT, SILENT, ERROR),
+    "null-answer": (SILENT, SILENT, SILENT, SILENT, ERROR),
+    "empty-answer-once": (SILENT, SILENT, SILENT, SILENT, OK),
+    "think-tags": (SILENT, SILENT, SILENT, SILENT, OK),
+    "tool-not-utf8": (OK, OK, OK, ERROR, TOLD),
+}
+"""Every row of the matrix in which the five differ, in the order of FIVE."""
+ALIKE = ("length", "content-filter", "stream-ends-in-text", "tool-exception", "usage-in-every-chunk")
+QUIRKS = (*DIFFERENCES, *ALIKE)
 
 INTERRUPTED = {
     "cancellation": ("hang-up-text-first", "hang-up-tool-first", "hang-up-between-first"),
@@ -97,6 +112,23 @@ def outcomes(cells: Cells, scenario: str) -> list[str | None]:
 def answer(result: Scores, scenario: str, agent: str) -> Answer:
     """The turn with the quirk."""
     return next(one for one in result.answers if (one.scenario, one.agent, one.turn) == (scenario, agent, 0))
+
+
+@pytest.mark.parametrize("scenario", DIFFERENCES)
+def test_the_five_differ_in_the_matrix(cells: Cells, scenario: str) -> None:
+    assert outcomes(cells, scenario) == [*DIFFERENCES[scenario]]
+
+
+@pytest.mark.parametrize("scenario", ["length", "content-filter", "stream-ends-in-text"])
+def test_an_answer_that_is_cut_off_is_passed_on_by_all_five(result: Scores, cells: Cells, scenario: str) -> None:
+    assert outcomes(cells, scenario) == [SILENT] * 5
+    assert all(answer(result, scenario, agent).response for agent in FIVE)
+
+
+def test_calls_without_an_id_break_the_next_turn_of_two(cells: Cells) -> None:
+    assert {agent for agent in FIVE if cells["missing-call-id", agent].is_broken} == {MAF, LANGGRAPH}
+    broken = {scenario for scenario in DIFFERENCES for agent in FIVE if cells[scenario, agent].is_broken}
+    assert broken == {"missing-call-id", "empty-call-id"}
 
 
 def test_arguments_as_an_object_pass_in_two_and_raise_in_three(result: Scores, cells: Cells) -> None:

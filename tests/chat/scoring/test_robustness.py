@@ -20,6 +20,7 @@ from assay.chat.scoring.outcomes.robustness import (
     outcome_of,
     reactions,
     severity,
+    told_reactions,
     works_afterwards,
 )
 from assay.chat.scoring.scores import Scores
@@ -127,7 +128,7 @@ REFUSED = ToolCall(name="look_up", arguments={"raw": "Rom"}, error="not JSON")
         (
             Record(model_calls=1, requests=3, status="failed", breakdown="timeout", reason="TimeoutError: 10 s"),
             "It is",
-            ["repeated 2 requests", "did not end in time", "had sent 5 characters of text"],
+            ["repeated 2 requests", "sent 5 characters of text", "did not end in time"],
         ),
         (
             Record(tool_calls=[ToolCall(name="look_up", arguments={"city": "Ro"}, result={})], model_calls=2),
@@ -175,6 +176,23 @@ def test_a_call_that_was_repaired_to_another_one_fails_silently(ran: list[ToolCa
     assert answer.record.outcome == outcome
 
 
+def test_what_the_framework_did_is_told_to_its_end() -> None:
+    once = Record(tool_calls=[REFUSED, ROME], model_calls=1, requests=2)
+    did = reactions(once, response="21 °C", limit=1)
+    assert did == ["repeated 1 request", "called the model once"]
+    assert told_reactions(did, None) == "The framework repeated 1 request, called the model once and answered."
+    assert told_reactions(["told the model that 1 call failed"], None) == (
+        "The framework told the model that 1 call failed and answered."
+    )
+    assert told_reactions(["gave an empty answer"], None) == "The framework gave an empty answer."
+    cut = Record(model_calls=2, status="failed", breakdown="exception", reason="ReadTimeout: 5 s")
+    broken = reactions(cut, response="I", limit=2)
+    assert told_reactions(broken, "exception") == (
+        "The framework called the model twice, sent 1 character of text and raised ReadTimeout."
+    )
+    assert told_reactions([], None) == ""
+
+
 def test_what_ran_is_told_beside_what_was_meant() -> None:
     for call, words in ((TURIN, "with city='Turin'"), (NOWHERE, "without arguments")):
         record = CUT.model_copy(update={"tool_calls": [call]})
@@ -191,11 +209,13 @@ def test_turn_passes_by_its_outcome() -> None:
     kept, failures = broken_turn(failed, "", expected=None, limit=8, worst=None)
     assert (kept.outcome, failures) == ("failed_clearly", ())
     _, failures = broken_turn(failed, "", expected=None, limit=8, worst="recovered")
-    assert failures == (FailedCheck("recovered or better", "failed clearly: ServerError: 500"),)
+    assert failures == (FailedCheck("recovers", "failed clearly: ServerError: 500"),)
     # A turn without a quirk has no outcome, however it ends.
     assert broken_turn(Record(breakdown="exception"), "", expected=None, limit=8, worst=None)[0].outcome is None
     _, failures = with_outcome(Record(quirk="length"), "failed_silently", None, [FailedCheck("says it", "does not")])
-    assert failures == (FailedCheck("failed clearly or better", "failed silently: says it: does not"),)
+    assert failures == (
+        FailedCheck("recovers, tells the user or raises an error", "failed silently: says it: does not"),
+    )
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from assay.chat.scoring.answers import FailedCheck, Record
 from assay.chat.scoring.outcomes.robustness import (
@@ -17,6 +18,15 @@ from assay.chat.transcript import ToolCall
 from assay.chat.world.quirks import Quirk
 
 _LONGEST_REASON = 300
+_DEMANDS: Final[Mapping[QuirkOutcome, str]] = {
+    "recovered": "recovers",
+    "degraded": "recovers or tells the user",
+    "failed_clearly": "recovers, tells the user or raises an error",
+    "failed_silently": "neither hangs nor crashes",
+    "hung": "does not crash",
+    "crashed": "ends somehow",
+}
+"""What a scenario demands, by the worst outcome that it accepts."""
 
 
 def with_outcome(
@@ -26,7 +36,7 @@ def with_outcome(
     kept = record.model_copy(update={"outcome": outcome})
     if is_acceptable(outcome, worst):
         return kept, ()
-    wanted = f"{(worst or DEFAULT_WORST).replace('_', ' ')} or better"
+    wanted = _DEMANDS[worst or DEFAULT_WORST]
     reason = record.reason or "; ".join(str(failed) for failed in failures)
     says = f"{outcome.replace('_', ' ')}: {reason}" if reason else outcome.replace("_", " ")
     return kept, (FailedCheck(wanted, says[:_LONGEST_REASON]),)

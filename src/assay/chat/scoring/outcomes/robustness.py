@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from assay.chat.scoring.outcomes.alterations import altered_calls, with_arguments
-from assay.plural import counted
+from assay.plural import counted, listed, times
 
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer, Record
@@ -36,6 +36,7 @@ Whether a trial passes is another question: an error that is raised passes, and 
 DEFAULT_WORST: Final[QuirkOutcome] = "failed_clearly"
 """The worst outcome with which a turn passes, if its scenario names none: the user, or the caller, knows."""
 
+EMPTY_ANSWER: Final = "gave an empty answer"
 _MOST_CALLS = 2
 """Calls with other arguments that are named."""
 _ORDER = {name: at for at, name in enumerate(get_args(QuirkOutcome))}
@@ -106,7 +107,7 @@ def did_not_occur(record: Record | None) -> bool:
 def reactions(
     record: Record, *, response: str = "", expected: Sequence[ToolCall] | None = None, limit: int | None = None
 ) -> list[str]:
-    """What the framework did in a turn, in words, as far as the spans and the requests on the wire show it.
+    """What the framework did in a turn, in words and in order, as far as spans and requests on the wire show it.
 
     `expected` are the calls that the scenario expects, and `limit` is the most model calls that a turn may have.
     """
@@ -117,26 +118,34 @@ def reactions(
     again = 0 if record.requests is None else record.requests - record.model_calls
     if again > 0:
         found.append(f"repeated {counted(again, 'request')}")
-    if limit is not None and record.model_calls >= limit:
-        found.append(f"called the model {record.model_calls} times")
     others = altered_calls(record) or _with_other_arguments(record.tool_calls, expected or ())
     found += [f"ran {call.name} {with_arguments(call)}" for call in others[:_MOST_CALLS]]
+    if limit is not None and record.model_calls >= limit:
+        found.append(f"called the model {times(record.model_calls)}")
+    if record.breakdown is not None and response:
+        found.append(f"sent {counted(len(response), 'character')} of text")
     if record.breakdown == "exception":
         found.append(f"raised {record.reason.partition(':')[0]}")
     elif record.breakdown == "timeout":
         found.append("did not end in time")
     elif record.breakdown == "crash":
         found.append("ended its process")
-    if record.breakdown is not None and response:
-        found.append(f"had sent {counted(len(response), 'character')} of text")
     counted_tokens = None if record.input_tokens is None else record.input_tokens + (record.output_tokens or 0)
     if record.wire_tokens is not None and counted_tokens not in (None, record.wire_tokens):
         found.append(f"counted {counted_tokens:,} tokens where the responses have {record.wire_tokens:,}")
     if record.broken_streams and record.breakdown is None:
         found.append("took a stream that broke off for a whole answer")
     if record.breakdown is None and not response.strip():
-        found.append("gave an empty answer")
+        found.append(EMPTY_ANSWER)
     return found
+
+
+def told_reactions(did: Sequence[str], breakdown: Breakdown | None) -> str:
+    """What a framework did in a turn as one sentence, to its end; empty if it did nothing that is seen."""
+    if not did:
+        return ""
+    has_ended = breakdown is not None or EMPTY_ANSWER in did
+    return f"The framework {listed(did if has_ended else [*did, 'answered'])}."
 
 
 def _with_other_arguments(calls: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[ToolCall]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.scoring.answers import Record
-from assay.chat.scoring.outcomes.robustness import OUTCOMES
+from assay.chat.scoring.outcomes.robustness import OUTCOMES, told_reactions
 from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
@@ -18,8 +18,8 @@ def quirk_trace(record: Record | None) -> Markup:
     if record.quirk is not None:
         parts.append(element("p", "quirk ", element("code", record.quirk), class_="muted"))
     if record.outcome is not None:
-        did = f" The framework {', '.join(record.did)}." if record.did else ""
-        words = f"{record.outcome.replace('_', ' ')}: {OUTCOMES[record.outcome]}.{shorten(did, 400)}"
+        did = told_reactions(record.did, record.breakdown)
+        words = f"{record.outcome.replace('_', ' ')}: {OUTCOMES[record.outcome]}. {shorten(did, 400)}".rstrip()
         parts.append(element("p", isolated(words), class_="note"))
     if record.spans:
         parts.append(details(counted(len(record.spans), "span"), _spans(record), class_="why"))
