@@ -158,7 +158,8 @@ def test_a_stored_run_has_them_again(folder: Path) -> None:
     assert skill.skill["mine"].value == 0.5
     assert [failed.words for answer in loaded.answers for failed in answer.failures] == ["€21.00"]
     # A run of one agent cannot be compared within itself, baselines or not.
-    assert "a comparison needs two runs" in assay_command("compare", "fares", "--store", store, cwd=folder).stderr
+    done = assay_command("compare", "fares", "--store", store, cwd=folder)
+    assert "the run 'fares' has one agent, 'mine', and nothing to compare it with" in done.stderr
     for name in ("out.xml", "out.md"):
         assert assay_command("runs", "export", "fares", f"again-{name}", "--store", store, cwd=folder).returncode == 0
         assert (folder / f"again-{name}").read_text("utf-8") == (folder / name).read_text("utf-8")

@@ -87,7 +87,7 @@ def load(
         seed=seed,
     )
     requirements = _requirements(require or [], plan.users)
-    chosen = agents or ",".join(AGENTS.names())
+    chosen = ",".join(AGENTS.names()) if agents is None else agents
     make_environments(agents_of(chosen), offline=offline, notify=announce)
     try:
         with _progress() as report:

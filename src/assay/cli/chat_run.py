@@ -372,7 +372,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 def _agents(text: str | None) -> str:
     from assay.chat.agents import AGENTS
 
-    return text or ",".join(AGENTS.names())
+    return ",".join(AGENTS.names()) if text is None else text
 
 
 # --- showing --------------------------------------------------------------------------------------------------------

@@ -83,14 +83,16 @@ class StartedRuns:
 
 
 def progress_of(store: Store, run_id: str) -> tuple[int, int]:
-    """Trials that are stored, and trials that are planned; 0 planned if the run does not say."""
+    """Trials of the agents that are stored, and that are planned; 0 planned if the run does not say.
+
+    As on the terminal, baselines do not count: they are played at the end and take no time.
+    """
     settings = store.describe(run_id).run.settings
     suite = settings.get("suite")
     if not isinstance(suite, dict) or not isinstance(settings.get("agents"), list):
         return store.progress(run_id), 0
-    scenarios = len(suite.get("scenarios", ()))
-    total = scenarios * (len(settings["agents"]) * int(settings.get("repeat", 1)) + len(settings.get("baselines", ())))
-    return store.progress(run_id), total
+    total = len(suite.get("scenarios", ())) * len(settings["agents"]) * int(settings.get("repeat", 1))
+    return store.progress(run_id, without=settings.get("baselines") or ()), total
 
 
 class _Playing:

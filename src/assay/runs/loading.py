@@ -206,6 +206,12 @@ def pairs_of(runs: Sequence[tuple[Run, str | None]]) -> list[tuple[Side, Side]]:
         raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
     (first, agent), *others = runs
     if not others:
+        if first.half != "events" and len(first.tallies) == 1 and agent is None:
+            only = next(iter(first.tallies))
+            raise UsageError(
+                f"the run '{first.name or first.id}' has one agent, '{only}', and nothing to compare it with",
+                hint="Name another run too",
+            )
         if first.half == "events" or len(first.tallies) < 2 or agent is not None:
             raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
         baseline, *candidates = (side_of(first, name) for name in first.tallies)

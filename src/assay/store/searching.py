@@ -5,7 +5,7 @@ A list never reads settings, inputs, tallies or answers, which may be large.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,10 +132,12 @@ def tags_of(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[s
     return found
 
 
-def count_trials(connection: Connection, number: int) -> int:
-    """How many trials have at least one stored turn."""
+def count_trials(connection: Connection, number: int, without: Collection[int] = ()) -> int:
+    """How many trials have at least one stored turn, without those of some groups."""
     turns = schema.turns.c
     trials = select(turns.case_number, turns.group_number, turns.repetition).where(turns.run == number).distinct()
+    if without:
+        trials = trials.where(turns.group_number.not_in(list(without)))
     return int(connection.execute(select(func.count()).select_from(trials.subquery())).scalar_one())
 
 

@@ -7,7 +7,7 @@ incomplete run is never taken for a complete one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -39,6 +39,8 @@ class StoredRun:
     """How many cases are stored."""
     damaged: bool = False
     """Whether its description cannot be decoded."""
+    groups: tuple[str, ...] = ()
+    """What its tallies and answers are kept by: the agents and baselines of conversations."""
 
 
 Listing = list[StoredRun]
@@ -259,10 +261,12 @@ class Store:
         with self._database.reading() as connection:
             return find_page(connection, wanted, limit=limit, offset=offset)
 
-    def progress(self, ref: str) -> int:
-        """How many trials of a run are stored, whole or in part."""
+    def progress(self, ref: str, *, without: Collection[str] = ()) -> int:
+        """How many trials of a run are stored, whole or in part; those of some agents may be left out."""
         with self._database.reading() as connection:
-            return count_trials(connection, resolved(connection, ref).number)
+            run = resolved(connection, ref)
+            left_out = [number for number, name in enumerate(run.group_names) if name in without]
+            return count_trials(connection, run.number, left_out)
 
     def summaries(self, ids: Sequence[str], version: str) -> dict[str, Any]:
         """The summaries of complete runs, by id, if they were stored under this version."""
@@ -412,7 +416,7 @@ def _complete(connection: Connection, run_id: str) -> None:
 def _listed(row: AnyRow, tags: Iterable[str]) -> StoredRun:
     """A run as lists show it; if it cannot be decoded, what is left of it."""
     try:
-        return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
+        return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count, groups=tuple(row.group_names))
     except (ValueError, TypeError):
         run = Run(
             id=str(row.id),

@@ -200,6 +200,8 @@ def parse_agents(text: str) -> list[AgentSpec]:
     """
     if text.strip().endswith(_FILES):
         return load_agents(text.strip())
+    if not text.strip():
+        raise UsageError("no agent was named: the list is empty", hint=f"Name some of: {', '.join(AGENTS.names())}")
     specs = [_item(item.strip()) for item in text.split(",")]
     twice = _first_duplicate(specs)
     if twice is not None:
@@ -222,11 +224,19 @@ def _item(text: str) -> AgentSpec:
     if not text:
         raise UsageError("an agent's name is missing", hint=f"Known: {', '.join(AGENTS.names())}")
     given: dict[str, str] = {}
-    pinned = re.fullmatch(r"(?:([^=]+)=)?([^=]+)==([^=]+)", text)
+    is_address = "://" in text.partition("==")[0]
+    pinned = None if is_address else re.fullmatch(r"(?:([^=]+)=)?([^=]+)==([^=]+)", text)
     if pinned is not None:
         name, agent, version = (part.strip() if part else "" for part in pinned.groups())
         given["version"] = version
         text = f"{name or _name_of_version(agent, version)}={agent}"
+    elif "==" in text and not is_address:
+        agent, _, version = (part.strip() for part in text.partition("=="))
+        agent = agent.rpartition("=")[2]
+        what = (
+            f"the version of '{agent}' is missing" if agent and not version else f"'{text:.80}' is not AGENT==VERSION"
+        )
+        raise UsageError(what, hint="Write AGENT==VERSION, such as google-adk==2.12.0")
     name, mark, what = (part.strip() for part in text.partition("="))
     if not mark:
         if ":" in name:
@@ -235,6 +245,11 @@ def _item(text: str) -> AgentSpec:
                 "a function or an endpoint needs a name", hint="Write NAME=module:attribute or NAME=http://…"
             )
         what = name
+    elif not name or not what:
+        missing = "the name" if not name else f"what '{name:.60}' stands for"
+        raise UsageError(
+            f"{missing} is missing", hint="Write NAME=module:function, NAME=http://…, or the name of an agent alone"
+        )
     if "://" in what:
         kind_name = "http"
     elif what.count(":") == 2:
@@ -246,9 +261,10 @@ def _item(text: str) -> AgentSpec:
         kind_name = "function"
         first, _, module = what.partition(":")
         if first in FRAMEWORKS and not _is_in_current_folder(first):
+            told = f"the module '{module}' and no attribute of it" if module else "no module"
             raise UsageError(
-                f"'{what}' names the module '{module}' and no attribute of it",
-                hint=f"Write NAME={first}:{module}:attribute, where attribute is {FRAMEWORKS[first].takes}",
+                f"'{what}' names {told}",
+                hint=f"Write NAME={first}:{module or 'module'}:attribute, where attribute is {FRAMEWORKS[first].takes}",
             )
     else:
         kind_name = "agent"

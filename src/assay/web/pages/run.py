@@ -239,7 +239,8 @@ def _actions(entry: StoredRun) -> Markup:
         items.append(element("a", "JSON", href=f"/api/runs/{run.id}/export"))
         if run.kind in CONVERSATIONS:
             items.append(element("a", "Review answers", href=address("/review", run=run.id)))
-            items.append(element("a", "Compare its agents", href=address("/difference", run=run.id)))
+            if len([name for name in entry.groups if name not in (run.settings.get("baselines") or ())]) > 1:
+                items.append(element("a", "Compare its agents", href=address("/difference", run=run.id)))
     items.append(element("a", "Delete …", class_="bad", href=address("/runs/delete", run=run.id)))
     menu = details("Actions", element("div", *items, class_="menu-items"), class_="menu")
     return element("div", menu, class_="actions")
