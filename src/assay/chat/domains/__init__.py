@@ -143,6 +143,12 @@ class Domain:
         states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})
         return states
 
+    @cached_property
+    def needed_in(self) -> Mapping[str, Sequence[str]]:
+        """For things that one may need, the states in which one does: an umbrella if it rains."""
+        needed: Mapping[str, Sequence[str]] = self.settings.get("needed_in", {})
+        return needed
+
     def states_named(self, words: str) -> frozenset[str]:
         """The state whose own name this is, 'on loan' or 'on_loan'; empty if there is none."""
         name = "_".join(words.casefold().split())

@@ -73,6 +73,9 @@ class FigureReader:
         self.negative_units = frozenset(self.after)
         # "It's 8 and raining", "8 below".
         self.bare = lexicon.bare
+        self.bare_unless = lexicon.bare_unless
+        answers = [words.split()[0] for words in (*language.get("yes_words", ()), *language.get("no_words", ()))]
+        self.answers = frozenset(answers) - frozenset(language["function_words"])
         self.linking = (
             self.and_ | {",", ":"} | frozenset(language["clause_words"]) | frozenset(language.get("adding_words", ()))
         )

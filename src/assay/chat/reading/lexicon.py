@@ -238,6 +238,8 @@ class Lexicon:
     foreign: dict[str, Foreign] = field(default_factory=dict)
     bare: dict[str, frozenset[str]] = field(default_factory=dict)
     """By kind, words before a number without a unit that is a figure of it if a state follows: it's 8 and raining."""
+    bare_unless: frozenset[str] = frozenset()
+    """Words beside such a number that say that it is of something else: the UV index."""
     counted: dict[str, Counted] = field(default_factory=dict)
     """By kind, words around a number that counts what is named after it."""
     not_stocked: frozenset[str] = frozenset()
@@ -401,6 +403,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, before in source.get("bare", {}).items():
             lexicon.bare[kind] = frozenset(before)
+        lexicon.bare_unless |= frozenset(source.get("bare_unless", ()))
         for kind, words in source.get("counted", {}).items():
             lexicon.counted[kind] = Counted(**{name: frozenset(forms) for name, forms in words.items()})
         if "not_stocked" in source:

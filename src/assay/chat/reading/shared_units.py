@@ -28,6 +28,13 @@ _WIDEST_DAY = 30
 _BEFORE_PAIR = frozenset(",:–—-|;(")
 # Lists whose words describe the subject.
 _DESCRIBING = frozenset({"states", "tells"})
+# Lists whose words a number is a reason for: "bring a jacket, it's 6".
+_EXPLAINED = _DESCRIBING | {"items", "advice"}
+# How many tokens such a word may be away.
+_WHY_REACH = 10
+# How many tokens before it a word may be that says that it is of something else.
+_UNLESS_REACH = 30
+_AFTER_LAST = frozenset(".!…\n,;)–—-")
 
 
 class SharedUnits(Units, Protocol):
@@ -48,6 +55,10 @@ class SharedUnits(Units, Protocol):
     """Words between a role and its number."""
     bare: dict[str, frozenset[str]]
     """By kind, words before a number without a unit."""
+    bare_unless: frozenset[str]
+    """Words beside a number without a unit that is of something else."""
+    answers: frozenset[str]
+    """Words that a yes or no begins with."""
     bare_signs: frozenset[str]
     """Words after a number below zero: 8 below."""
     counted: dict[str, Counted]
@@ -113,12 +124,25 @@ class SharedUnitReader(UnitReader):
         if kind is None and number.value < 0:
             kind = next(iter(grammar.bare))  # "minus seven, with snow" needs no word before it
         at = self.after_place(at)
-        if kind is None or at + 1 >= len(tokens) or tokens[at].text not in grammar.linking:
+        if kind is None:
             return None
-        for token in tokens[at + 1 : at + 2 + _LINKS]:
-            if _describes(token):
-                return kind
-        return None
+        is_linked = at + 1 < len(tokens) and tokens[at].text in grammar.linking
+        if is_linked and any(map(_describes, tokens[at + 1 : at + 2 + _LINKS])):
+            return kind
+        is_last = at >= len(tokens) or tokens[at].text in _AFTER_LAST or tokens[at].kind == "newline"
+        is_last = is_last and before[-1:] != [":"]  # a sentence, and not the label of a field
+        return kind if is_last and number.decimals <= 1 and self.is_told_why(number) else None
+
+    def is_told_why(self, number: Number) -> bool:
+        """Whether a bare number is near a word about the subject, advice or a yes or no: 'bring a jacket, it's 6'."""
+        first, last = self.reading.sentence(number.first)
+        wide = self.tokens[max(first, number.first - _UNLESS_REACH) : min(last, number.last + _WHY_REACH) + 1]
+        near = wide[-2 * _WHY_REACH - 1 :]
+        if any(token.text in self.shared.bare_unless for token in wide):
+            return False  # "wear sunscreen, the UV index is high: it's 8"
+        if self.tokens[first].text in self.shared.answers:
+            return True
+        return any(phrase.keys[-1] in _EXPLAINED for token in near for phrase in token.phrases)
 
     def after_place(self, at: int) -> int:
         """The token after the place that is named from token `at` on, or that token: 'it's 12 in Leeds and raining'."""

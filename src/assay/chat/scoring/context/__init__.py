@@ -293,8 +293,8 @@ class ScoringContext:
     @once
     def told(self) -> list[Mention | Quantity]:
         """Where the response gives data of the domain: numbers, states, and words that describe it; in order."""
-        if self.yes_or_no is None:
-            return self._told_in_words
+        if self.yes_or_no is None or not self.question.polar_mentions:
+            return self._told_in_words  # "yes, take one" is advice
         return sorted([*self._told_in_words, self.yes_or_no.said], key=_START)
 
     @once_for_all

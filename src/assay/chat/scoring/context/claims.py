@@ -290,12 +290,28 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
 
 def yes_or_no(context: ScoringContext) -> YesOrNo | None:
     """The yes or no that an answer begins with, if the query can be answered by one and asks about the subject."""
-    if not context.question.polar_mentions:
+    states = context.question.polar_states
+    found: tuple[int, int, bool] | None
+    if context.question.polar_mentions:
+        found = context.reader.polar.answer(context.response.tokens)
+    elif context.question.needing_states and context.truth.states and not context.state_claims:
+        states, found = context.question.needing_states, _is_needed(context)
+    else:
         return None
-    response = context.response
-    found = context.reader.polar.answer(response.tokens)
     if found is None:
         return None
     first, last, yes = found
+    response = context.response
     said = Mention(response.starts[first], response.ends[last], first, last, ("yes" if yes else "no",))
-    return YesOrNo(said, yes, context.question.polar_states)
+    return YesOrNo(said, yes, states)
+
+
+def _is_needed(context: ScoringContext) -> tuple[int, int, bool] | None:
+    """Where an answer says whether one needs what was asked about, and whether one does: 'Nah', 'leave it at home'."""
+    found = context.reader.polar.answer(context.response.tokens)
+    if found is not None:
+        return found
+    said = sorted(
+        [(one.first, one.last, one.keys[0] == "needed.yes") for one in context.response.all("needed") if one.asserted]
+    )
+    return said[0] if said else None

@@ -193,6 +193,16 @@ class Question:
         return frozenset(keys[-2].removeprefix("states.") for keys in states if len(keys) > 1)
 
     @once
+    def needing_states(self) -> frozenset[str]:
+        """The states in which one needs what it asks about: 'Do I need a brolly?'; empty if it asks about more."""
+        query, needed = self.query, self.domain.needed_in
+        if not needed or not query.all("asks_topic.need") or query.all("negation") or not self.is_polar:
+            return frozenset()
+        items = {mention.keys[0].removeprefix("items.") for mention in query.all("items")}
+        states = frozenset(state for item in items for state in needed.get(item, ()))
+        return states if items and items <= needed.keys() else frozenset()
+
+    @once
     def fact_kinds(self) -> frozenset[str]:
         """Kinds of figure that the truth has."""
         return frozenset(kind for kind, _, _ in self.outline.facts)
