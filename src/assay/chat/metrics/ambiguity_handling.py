@@ -8,6 +8,7 @@ from assay.chat.metrics._soundness import is_baseless
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.asked import unclaimed
+from assay.chat.scoring.context.ways_forward import ways_forward
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 _PARTS = {
@@ -94,9 +95,20 @@ def _assumptions(context: ScoringContext) -> list[Mention]:
 
 def _ignored(context: ScoringContext) -> Finding | None:
     answers = context.clarifications or context.told or context.advice
-    if answers or _assumptions(context) or context.said("guidance"):
+    if answers or _assumptions(context) or _guided(context):
         return None
     return Finding(note=_missing(context))
+
+
+def _guides(context: ScoringContext) -> Finding | None:
+    guided = _guided(context)
+    return Finding(guided[:1]) if guided else None
+
+
+def _guided(context: ScoringContext) -> list[Mention]:
+    """Where the response says what the user can do, in general or to get what was asked for."""
+    ways = ways_forward(context)
+    return context.said("guidance") or ways.alternatives + ways.fallbacks
 
 
 def _missing(context: ScoringContext) -> str:
@@ -115,7 +127,7 @@ METRIC = Metric(
         Rule("assumes", +0.3, "says what it assumes", when=_assumes),
         Rule("helps_anyway", +0.2, "helps anyway", when=_helps_anyway),
         Rule("asks_place", +0.2, "asks for the missing place", when=_asks_place),
-        Rule("guidance", +0.2, "guides the user", words="guidance"),
+        Rule("guidance", +0.2, "guides the user", when=_guides),
         Rule("nowhere", -0.4, "tells figures or states of no place", when=_told_of_nowhere),
         Rule("ignored", -0.2, "ignores what the query leaves open", when=_ignored),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.ways_forward import ways_forward
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
@@ -16,7 +17,8 @@ def _nothing_wrong(context: ScoringContext) -> str | None:
 def _helps(context: ScoringContext) -> list[Mention]:
     """Where the response offers a way forward; an offer may be a question: 'Shall I try again?'."""
     offers = context.own(context.response.all("offer"))
-    return context.said("alternatives") + context.said("fallback") + offers + _suggested(context)
+    ways = ways_forward(context)
+    return ways.alternatives + ways.fallbacks + offers + _suggested(context)
 
 
 def _suggested(context: ScoringContext) -> list[Mention]:
@@ -26,7 +28,7 @@ def _suggested(context: ScoringContext) -> list[Mention]:
 
 
 def _fallback(context: ScoringContext) -> Finding | None:
-    named = context.said("fallback") or _suggested(context)
+    named = ways_forward(context).fallbacks or _suggested(context)
     return Finding(named[:1]) if named else None
 
 
@@ -36,7 +38,8 @@ def _acknowledges(context: ScoringContext) -> list[Mention]:
 
 
 def _error_with_alternatives(context: ScoringContext) -> Finding | None:
-    return Finding(context.said("alternatives")[:1]) if context.errors and context.said("alternatives") else None
+    offered = ways_forward(context).alternatives
+    return Finding(offered[:1]) if context.errors and offered else None
 
 
 def _acknowledged(context: ScoringContext) -> Finding | None:
@@ -44,7 +47,8 @@ def _acknowledged(context: ScoringContext) -> Finding | None:
 
 
 def _alternatives(context: ScoringContext) -> Finding | None:
-    return Finding(context.said("alternatives")[:1]) if not context.errors and context.said("alternatives") else None
+    offered = ways_forward(context).alternatives
+    return Finding(offered[:1]) if not context.errors and offered else None
 
 
 def _clarifies(context: ScoringContext) -> Finding | None:

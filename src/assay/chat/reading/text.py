@@ -28,6 +28,7 @@ from assay.chat.reading.since import SinceReader
 from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
 from assay.chat.reading.visible import visible_part
+from assay.chat.reading.way_words import WayWords
 from assay.chat.reading.withdrawn import withdraw
 
 SHORT = 100
@@ -226,6 +227,7 @@ class Reader:
         self.definite = frozenset(things.get("definite", ()))
         self.indefinite = frozenset(things.get("indefinite", ()))
         self.placing = frozenset(things.get("placed", ()))
+        self.way_words = WayWords.of(lexicon.language)
         self.arithmetic = Arithmetic.of(lexicon.language)
         self.before_a_day = frozenset(lexicon.language.get("before_a_day", ()))
         self.before_days = self.placing | self.articles
