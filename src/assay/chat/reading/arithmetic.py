@@ -14,6 +14,8 @@ class Arithmetic:
     sums: frozenset[str]
     differences: frozenset[str]
     means: frozenset[str]
+    combining: frozenset[str]
+    """All of these: what combines two figures of a kind."""
     shares: frozenset[str]
     """With these, a number divides: €150 for three, so €50 each."""
     factors: Mapping[str, tuple[float, ...]]
@@ -27,4 +29,4 @@ class Arithmetic:
             frozenset(words.get(name, ())) for name in ("sums", "differences", "means", "shares")
         )
         factors = {word: tuple(map(float, listed)) for word, listed in words.get("factors", {}).items()}
-        return cls(sums, differences, means, shares, factors)
+        return cls(sums, differences, means, sums | differences | means, shares, factors)

@@ -171,20 +171,20 @@ class PlaceReader:
 
     def _with_listed(self, reading: Reading, places: list[Place]) -> list[Place]:
         """The places with cities that are words and listed with one of them: 'Nice and Oslo', 'Oslo or Bath'."""
-        tokens = reading.tokens
-        beside = {place.first - 2 for place in places} | {place.last + 2 for place in places}
-        listed = []
-        for at in beside:
-            if not 0 <= at < len(tokens) or not tokens[at].capital or tokens[at].cities is None:
-                continue
-            token, names = tokens[at], tokens[at].cities
-            joints = [n for n in (at - 1, at + 1) if 0 <= n < len(tokens) and tokens[n].text in self._listing]
-            near = {place.last + 1 for place in places} | {place.first - 1 for place in places}
-            city = None if names is None else names.alone
-            if city is not None and token.is_ordinary and not near.isdisjoint(joints) and not _is_time(token):
-                listed.append(Place(reading.starts[at], reading.ends[at], at, at, city.name))
+        tokens, listing = reading.tokens, self._listing
+        listed: dict[int, Place] = {}
+        for place in places:
+            for joint, at in ((place.first - 1, place.first - 2), (place.last + 1, place.last + 2)):
+                if at < 0 or at >= len(tokens) or tokens[joint].text not in listing:
+                    continue
+                token, names = tokens[at], tokens[at].cities
+                city = None if names is None or not token.capital else names.alone
+                if city is not None and token.is_ordinary and not _is_time(token):
+                    listed[at] = Place(reading.starts[at], reading.ends[at], at, at, city.name)
+        if not listed:
+            return places
         taken = {at for place in places for at in range(place.first, place.last + 1)}
-        added = [place for place in listed if place.first not in taken]
+        added = [place for at, place in listed.items() if at not in taken]
         return sorted([*places, *added], key=lambda place: place.first) if added else places
 
     def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[GazetteerCity, int] | None:

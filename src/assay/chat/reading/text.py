@@ -229,6 +229,11 @@ class Reader:
         self.placing = frozenset(things.get("placed", ()))
         self.way_words = WayWords.of(lexicon.language)
         self.arithmetic = Arithmetic.of(lexicon.language)
+        kinds = lexicon.kinds.items()
+        self.multiplied = frozenset(
+            name for name, kind in kinds if all(how["zero"] == 0 for how in kind.units.values())
+        )
+        """Kinds of figures of which twice as much means something: not temperatures."""
         self.before_a_day = frozenset(lexicon.language.get("before_a_day", ()))
         self.before_days = self.placing | self.articles
         self.purposes = frozenset(things.get("of", ()))

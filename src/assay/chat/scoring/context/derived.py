@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from assay.chat.scoring.context.claims import FigureClaim
 
 if TYPE_CHECKING:
-    from assay.chat.reading.lexicon import QuantityKind
     from assay.chat.scoring.context import ScoringContext
 
 # Of a long answer, at most so many figures and numbers are combined.
@@ -34,10 +33,17 @@ def without_derived(
     context: ScoringContext, claims: Sequence[FigureClaim], bases: Sequence[FigureClaim]
 ) -> list[FigureClaim]:
     """The figures that follow neither from `bases`, nor from facts of the truth, nor from others that do."""
-    facts = _facts(context, claims)
-    known = [*bases, *facts]
     left = list(claims)
-    for claim in claims:
+    based = {one.what for one in bases} | {fact.kind for fact in context.truth.facts}
+    open_claims = [claim for claim in claims if claim.what in based]
+    if not open_claims:
+        return left
+    if context.reader.multiplied.isdisjoint([claim.what for claim in open_claims]):
+        combining = context.reader.arithmetic.combining
+        if combining.isdisjoint([token.text for token in context.response.tokens]):
+            return left
+    known = [*bases, *_facts(context, open_claims)]
+    for claim in open_claims:
         operands = derived(context, claim, known)
         if operands is not None:
             known.append(claim)
@@ -79,12 +85,7 @@ def derived(context: ScoringContext, claim: FigureClaim, bases: Sequence[FigureC
         abs((a + b) / 2 - figure.low) <= close + EPSILON for a, b in combinations(values, 2)
     ):
         return ()
-    return _multiplied(context, claim, bases, values) if _is_multiplied(kind) else None
-
-
-def _is_multiplied(kind: QuantityKind) -> bool:
-    """Whether twice as much of a kind means something: not of temperatures."""
-    return all(how["zero"] == 0 for how in kind.units.values())
+    return _multiplied(context, claim, bases, values) if claim.what in context.reader.multiplied else None
 
 
 def _is_difference(values: Sequence[float], said: float, close: float) -> bool:
