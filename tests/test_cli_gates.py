@@ -65,7 +65,7 @@ def test_a_run_is_a_gate_and_so_is_a_comparison(folder: Path) -> None:
 
     gate = assay("compare", "good", "bad", "--fail-on", "regressions", "--junit", "g.xml", "--markdown", "g.md")
     assert gate.returncode == 1
-    assert "first passed 1 of 1 trials in the baseline and 0 of 1 now" in gate.stderr
+    assert "first passed 1 of 1 trial in the baseline and 0 of 1 now" in gate.stderr
     assert "first:\n  asked: What is 6 times 7?\n  before: The answer is 42, and What is 6" in gate.stderr
     assert "\n  now: I do not know.\n  why: " in gate.stderr
     cases = {case.get("name"): case for case in Xml.parse(folder / "g.xml").iter("testcase")}
@@ -80,7 +80,7 @@ def test_a_run_is_a_gate_and_so_is_a_comparison(folder: Path) -> None:
     assert lines[3].startswith("why: ")
     assert "42" in lines[3]
     summary = (folder / "g.md").read_text()
-    assert "- first passed 1 of 1 trials" in summary
+    assert "- first passed 1 of 1 trial" in summary
     assert "  - before: The answer is 42" in summary
     assert assay("compare", "bad", "good", "--fail-on", "regressions").returncode == 0
 

@@ -140,7 +140,9 @@ class PlayedSuite:
             if not trials or sum(trials) < share * len(trials):
                 failed = [failure_words(one, agent=False) for one in failures_of(scores) if one.agent == name]
                 wanted = "all of them" if share == 1.0 else f"at least {share:.0%}"
-                text = f"{name} passes {sum(trials)} of {len(trials)} trials; {wanted} should pass"
+                from assay.plural import counted
+
+                text = f"{name} passes {sum(trials)} of {counted(len(trials), 'trial')}; {wanted} should pass"
                 pytest.fail("\n".join([text, *failed[:_MOST_FAILURES]]))
         return self
 

@@ -57,7 +57,7 @@ def test_three_scenarios_lost_among_sixty_fail_the_gate_and_are_named() -> None:
     assert comparison.line("trials_passed").verdict.call != "worse"  # too few to tell on average
     failures = [one for one in Gates(["worse", "regressions"]).check([comparison]) if one.failure]
     assert [one.scenario for one in failures] == ["s0", "s1", "s2"]
-    assert failures[0].failure == "s0 passed 1 of 1 trials in the baseline and 0 of 1 now"
+    assert failures[0].failure == "s0 passed 1 of 1 trial in the baseline and 0 of 1 now"
 
 
 def test_runs_without_trials_are_refused() -> None:
@@ -91,7 +91,7 @@ def test_a_scenario_that_passed_and_is_missing_without_an_explanation_fails_the_
     outcomes = Gates(["regressions"]).check([comparison])
     failed = {one.scenario: one.failure for one in outcomes if one.failure}
     assert failed == {
-        "a": f"a passed 1 of 1 trials in the baseline and is {words}",
+        "a": f"a passed 1 of 1 trial in the baseline and is {words}",
         "b": f"b passed 2 of 3 trials in the baseline and is {words}",
     }
     assert "--allow-missing a,b;" in allowing_words(outcomes)
@@ -101,8 +101,8 @@ def test_a_scenario_that_is_skipped_now_is_lost_too_and_transcripts_have_no_suit
     comparison = compare(passed(a=(1, 1), b=(1, 1), c=(1, 1)), passed(a=(0, 0), c=(1, 1)))
     failed = [one.failure for one in Gates(["regressions"]).check([comparison]) if one.failure]
     assert failed == [
-        "a passed 1 of 1 trials in the baseline and is skipped now",
-        "b passed 1 of 1 trials in the baseline and is missing now",
+        "a passed 1 of 1 trial in the baseline and is skipped now",
+        "b passed 1 of 1 trial in the baseline and is missing now",
     ]
 
 

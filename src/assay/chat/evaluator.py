@@ -57,10 +57,11 @@ _CACHED_EXCHANGES = 1024
 _LONGEST_CACHED = 4_000
 _MOST_QUESTIONS = 512
 # The arguments of `evaluate_response`, and what a context calls them.
+_TRUTH = "weather_data_used"
 _REQUIRED = ("user_query", "response", "framework_name")
 _FIELDS = {
     **dict(zip(_REQUIRED, _REQUIRED, strict=True)),
-    "weather_data_used": "truth",
+    _TRUTH: "truth",
     "conversation_history": "history",
     "user_preferences": "preferences",
     **{name: name for name in ("response_time", "tool_call_count", "tool_calls", "expected_calls", "characteristics")},
@@ -139,6 +140,7 @@ class ChatbotEvaluator:
                     response,
                     framework_name,
                     truth=weather_data_used,
+                    truth_name=_TRUTH,
                     history=conversation_history,
                     preferences=user_preferences,
                     response_time=response_time,
@@ -191,7 +193,7 @@ class ChatbotEvaluator:
         absent = [name for name in _REQUIRED if name not in case]
         if absent:
             raise UsageError(f"{absent[0]} is missing", hint=f"Give {', '.join(_REQUIRED)}")
-        return self.context(**{_FIELDS[name]: value for name, value in case.items()})
+        return self.context(truth_name=_TRUTH, **{_FIELDS[name]: value for name, value in case.items()})
 
     def entries(self, context: ScoringContext) -> dict[str, Entry]:
         """One entry for each metric, of an answer in its context."""
@@ -225,6 +227,7 @@ class ChatbotEvaluator:
         framework_name: str,
         *,
         truth: Any = None,
+        truth_name: str = "truth",
         history: Sequence[Mapping[str, Any]] | None = None,
         preferences: Mapping[str, Any] | None = None,
         response_time: float | None = None,
@@ -234,13 +237,16 @@ class ChatbotEvaluator:
         expected_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
         characteristics: Mapping[str, Any] | None = None,
     ) -> ScoringContext:
-        """What metrics see of an answer: its texts read, its data checked."""
+        """What metrics see of an answer: its texts read, its data checked.
+
+        Errors call the truth by the name under which the user gave it.
+        """
         user_query, response = _text(user_query, "user_query"), _text(response, "response")
         usual = self.readers.language_between(user_query, response)
         with uncollected():
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)
-        known = self._no_truth if truth is None else self._read_truth(truth)
+        known = self._no_truth if truth is None else self._truth(truth, truth_name)
         calls, fields = _calls(tool_calls, "tool_calls"), self.domain.fields.subject
         others = word_names(asked.reading, calls, answered.reader, fields) if self.domain.uses_places else ()
         return ScoringContext(
@@ -261,6 +267,14 @@ class ChatbotEvaluator:
             expected_calls=_calls(expected_calls, "expected_calls"),
             characteristics=_characteristics(characteristics),
         )
+
+    def _truth(self, data: Any, name: str) -> Truth:
+        try:
+            return self._read_truth(data)
+        except UsageError as error:
+            if error.what.startswith("truth"):
+                raise UsageError(name + error.what.removeprefix("truth"), hint=error.hint) from error
+            raise
 
     def _question(self, asked: Read, reader: Reader, outline: Outline, others: tuple[str, ...]) -> Question:
         """What a query asks; kept for as long as its reading is, which the question itself holds.

@@ -19,6 +19,7 @@ import typer
 
 from assay.errors import UsageError
 from assay.outputs import refuse_inputs, write_bytes
+from assay.plural import counted
 from assay.shown import escaped, shown_console
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def conversation_progress() -> Iterator[Callable[[Progress], None]]:
 
         def update(progress: Progress) -> None:
             failed = progress.counts["failed"]
-            words = f"conversations{f', {failed} turns failed' if failed else ''}"
+            words = f"conversations, {counted(failed, 'turn')} failed" if failed else "conversations"
             bar.update(task, total=progress.total, completed=progress.done, description=_starting(progress) or words)
 
         yield update

@@ -27,6 +27,7 @@ def list_agents() -> None:
     table = plain_table("")
     for column in ("agent", "framework", "built on"):
         table.add_column(column)
+    missing: dict[str, None] = {}
     for agent in AGENTS.names():
         kind = AGENTS.get(agent)
         built_on = []
@@ -34,10 +35,13 @@ def list_agents() -> None:
             try:
                 built_on.append(f"{package} {version(package)}")
             except PackageNotFoundError:
-                built_on.append(f'{package} is not installed: pip install "assay-agents[{kind.extra}]"')
-        # As text: as markup, the extra in brackets would be read as a style and vanish.
+                built_on.append(f"{package} is not installed")
+                missing[kind.extra] = None
         table.add_row(agent, kind.title, Text("\n".join(built_on)))
     shown_console().print(table)
+    # Each in a line of its own, however narrow the terminal is: a command that is broken cannot be copied.
+    for extra in missing:
+        print(f'pip install "assay-agents[{extra}]"')
 
 
 def list_suites(

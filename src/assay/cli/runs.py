@@ -11,6 +11,7 @@ import typer
 
 from assay.cli._output import announce, note, write_file, write_json, write_text
 from assay.errors import AssayError, UsageError
+from assay.plural import counted
 from assay.shown import shown_console
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ def verify(store: StoreAddress = None) -> None:
     damaged = {run: problem for run, problem in found.items() if problem}
     for run, problem in damaged.items():
         print(f"{run}: {problem}")
-    announce(f"{len(found) - len(damaged):,} of {len(found):,} runs are whole")
+    whole = len(found) - len(damaged)
+    announce(f"{whole:,} of {counted(len(found), 'run')} {'is' if len(found) == 1 else 'are'} whole")
     if damaged:
         raise typer.Exit(1)
 
@@ -214,7 +216,7 @@ def repair(
         copied, left = opened.repair(new)
     for run, problem in left.items():
         print(f"left out: {run}: {problem}")
-    announce(f"{len(copied):,} runs are in {out}")
+    announce(f"{counted(len(copied), 'run')} {'is' if len(copied) == 1 else 'are'} in {out}")
     if left:
         raise typer.Exit(1)
 

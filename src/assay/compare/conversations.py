@@ -11,6 +11,7 @@ import numpy as np
 from assay.chat.scoring.metric import LOG_VERSION, MEASURED_ONCE
 from assay.chat.scoring.scores import SCALES
 from assay.compare.comparison import Measure, Measured, Sample, Side, matched, pooled_strata
+from assay.plural import counted
 from assay.stats import PLAIN, POSITIVE, SHARE, Resampling, Scale, mean_interval
 from assay.types import Case, Direction, Distribution, Floats, State
 
@@ -109,7 +110,7 @@ def _unscored_note(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases: S
         return []
     sides_text = "; ".join(
         f"in the {side} {' and '.join(f'{n:,} {word}' for n, word in zip(numbers, _ENDS.values(), strict=True))} "
-        f"of {total:,} turns"
+        f"of {counted(total, 'turn')}"
         for side, numbers, total in zip(("baseline", "candidate"), ended, turns, strict=True)
     )
     return [f"Turns without scores differ: {sides_text}. Of all metrics, only trials passed counts a failed turn."]

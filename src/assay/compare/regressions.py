@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.compare.comparison import Comparison, Side
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.types import Case, Distribution, Ratio, State
 
 TRIALS_PASSED = "trials_passed"
@@ -55,7 +56,8 @@ class ScenarioTrials:
 
     def __str__(self) -> str:
         now = f"is {self.absence}" if self.absence else f"{self.after.hits} of {self.after.total} now"
-        return f"{self.scenario} passed {self.before.hits} of {self.before.total} trials in the baseline and {now}"
+        before = f"{self.before.hits} of {counted(self.before.total, 'trial')}"
+        return f"{self.scenario} passed {before} in the baseline and {now}"
 
 
 def chance_of_fewer(before: Ratio, after: Ratio) -> float:

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.plural import counted
 from assay.report.html.elements import element, join
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, save, table
@@ -43,7 +44,7 @@ def write_trend(trend: Trend, path: str | Path) -> Path:
         values = [_value(by_group.get(group), trend.unit) for group in trend.groups]
         lines.append([point.created[:16].replace("T", " "), point.run, *values])
     below = table(["created (UTC)", "run", *trend.groups], lines, numeric=range(2, 2 + len(trend.groups)), label="Runs")
-    lead = element("p", f"{trend.title} of {len(trend.points):,} runs, with 95 % intervals.")
+    lead = element("p", f"{trend.title} of {counted(len(trend.points), 'run')}, with 95 % intervals.")
     content = Content(title=trend.name, lead=lead, body=join([chart, below]), charts=figures.charts)
     return save(content.as_document(), path)
 

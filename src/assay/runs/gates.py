@@ -13,6 +13,7 @@ from assay.chat.scoring.tallies import AFTERWARDS, tallies_of
 from assay.compare.gates import Outcome, Requirement
 from assay.compare.regressions import TRIALS_PASSED
 from assay.errors import UsageError, unknown_name
+from assay.plural import counted
 from assay.runs.shares import check_measurable, shares_of
 from assay.types import Estimate
 
@@ -84,12 +85,14 @@ class RunGate:
             trials = [passed for of_scenario in scores.trials(agent).values() for passed in of_scenario.values()]
             lost = len(trials) - sum(trials)
             if "checks" in self.fail_on and lost:
-                found.append(f"{agent}: {lost:,} of {len(trials):,} trials do not pass")
+                found.append(
+                    f"{agent}: {lost:,} of {counted(len(trials), 'trial')} {'does' if lost == 1 else 'do'} not pass"
+                )
             statuses: list[str] = [answer.status for answer in scores.answers if answer.agent == agent]
             for word, status in (("errors", "failed"), ("skipped", "skipped")):
                 count = statuses.count(status)
                 if word in self.fail_on and count:
-                    found.append(f"{agent}: {count:,} of {len(statuses):,} turns {status}")
+                    found.append(f"{agent}: {count:,} of {counted(len(statuses), 'turn')} {status}")
             estimates = estimates_of(scores, agent)
             for must in self.requirements:
                 undefined = _UNDEFINED.get(must.metric, "nothing was measured")

@@ -74,7 +74,9 @@ class LoadResult(Result):
                     "throughput there is limited by them and not by the agent."
                 )
         starved = [
-            f"{load.agent} with {', '.join(map(str, load.starved))} users" for load in self.loads if load.starved
+            f"{load.agent} with {', '.join(map(str, load.starved))} {'user' if load.starved == [1] else 'users'}"
+            for load in self.loads
+            if load.starved
         ]
         if starved:
             found.append(

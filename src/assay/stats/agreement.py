@@ -104,7 +104,7 @@ def corrected_mean(
     """
     free, known, truth = _column(judged), _column(labelled), _column(labels)
     if len(known) != len(truth):
-        raise UsageError(f"every label needs a judgement: {len(known)} judgements and {len(truth)} labels were given")
+        raise UsageError(f"every label needs a judgement: the judgements are {len(known)}, and the labels {len(truth)}")
     n, many = len(truth), len(free)
     if not n:
         return Estimate(None, method="prediction-powered inference", n=0)

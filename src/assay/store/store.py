@@ -16,6 +16,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.errors import AssayError, StoreError, UnknownRunError, UsageError
+from assay.plural import counted
 from assay.recorded import Case, Run
 from assay.store import schema
 from assay.store.checking import check_stored_tallies, check_stored_turns, copy_run, named_damage, run_digest
@@ -217,7 +218,7 @@ class Store:
             row = resolved(connection, ref)
             if row.status != COMPLETE:
                 raise StoreError(
-                    f"run {row.id} is unfinished: {row.case_count:,} cases are stored so far",
+                    f"run {row.id} is unfinished: {counted(row.case_count, 'case')} so far",
                     hint="Resume it or delete it",
                 )
             check_stored_tallies(connection, row)

@@ -30,10 +30,10 @@ def file(tmp_path: Path) -> Path:
     [
         ((), []),
         (("--require", "trials_passed>=0.6"), []),
-        (("--fail-on", "checks"), ["bot: 1 of 3 trials do not pass"]),
+        (("--fail-on", "checks"), ["bot: 1 of 3 trials does not pass"]),
         (
             ("--require", "trials_passed>=0.9", "--require", "accuracy>=0.5", "--fail-on", "checks"),
-            ["bot: 1 of 3 trials do not pass", "bot: trials_passed>=0.9 is not met: the value is 0.6667 (n = 3)"],
+            ["bot: 1 of 3 trials does not pass", "bot: trials_passed>=0.9 is not met: the value is 0.6667 (n = 3)"],
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_without_messages_the_error_names_the_setting_that_records_them(name: st
 
 
 def test_spans_of_something_else_are_an_error_that_says_so() -> None:
-    with pytest.raises(SourceError, match="none of 1 spans is a call of a model or of an agent"):
+    with pytest.raises(SourceError, match="has 1 span and no call of a model or of an agent"):
         from_spans([("x", _span({"http.method": "GET"}))])
 
 

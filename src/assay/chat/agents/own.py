@@ -97,11 +97,15 @@ def own_agents_note(agents: Mapping[str, str]) -> str:
     else:
         who = f"{', '.join(agents)} are your own agent objects: the model is redirected"
         how = "; ".join(f"{way} ({', '.join(names)})" for way, names in ways.items())
+    if len(agents) == 1:
+        module, whose, them, lacking = "the module is", "Its tools are its own", "it", "it does"
+    else:
+        module, whose, them, lacking = "their modules are", "Their tools are their own", "them", "they do"
     return (
-        f"{who} {how}. This reaches what exists once the module is imported, and no agent or "
-        "client that a tool creates later with an address of its own. Tools are the agent's own, so faults of the "
-        "weather service and known preferences do not reach it, what they return is not compared with the embedded "
-        "weather, and calls of tools that it does not have are not expected."
+        f"{who} {how}. This reaches what exists once {module} imported, and no agent or "
+        f"client that a tool creates later with an address of its own. {whose}, so faults of the weather service and "
+        f"known preferences do not reach {them}, the results of these tools are not compared with the embedded "
+        f"weather, and calls of tools that {lacking} not have are not expected."
     )
 
 

@@ -64,11 +64,11 @@ def _without_content(spans: Sequence[Span], where: str) -> SourceError:
     agents = sum(span.operation == "invoke_agent" for span in spans)
     if not calls and not agents:
         return SourceError(
-            f"none of {len(spans)} spans is a call of a model or of an agent",
+            f"has {counted(len(spans), 'span')} and no call of a model or of an agent",
             where=where,
             hint="assay reads the GenAI conventions of OpenTelemetry, OpenInference, Traceloop, ADK and Pydantic AI",
         )
-    what = f"{calls} calls of a model" if calls else f"{agents} calls of an agent"
+    what = f"{counted(calls, 'call')} of a model" if calls else f"{counted(agents, 'call')} of an agent"
     texts = "answers" if any(_texts(span, INPUT, "user") for span in spans) else "messages"
     return SourceError(
         f"has {what} without the {texts}, so there is nothing to score",

@@ -8,6 +8,7 @@ from assay.chat.reading.text import Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
 from assay.chat.scoring.context.days import PRESENT
 from assay.chat.scoring.metric import Finding, Metric, Rule
+from assay.plural import counted
 
 _SHORT = 30
 _EPSILON = 1e-9
@@ -144,7 +145,7 @@ def _reversed_advice(context: ScoringContext) -> Finding | None:
 
 
 def _short(context: ScoringContext) -> Finding | None:
-    return Finding(note=f"{context.length} characters") if context.length < _SHORT else None
+    return Finding(note=counted(context.length, "character")) if context.length < _SHORT else None
 
 
 METRIC = Metric(

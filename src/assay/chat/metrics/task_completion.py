@@ -8,6 +8,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.elsewhere import told_elsewhere
 from assay.chat.scoring.metric import Finding, Metric, Rule
+from assay.plural import counted
 
 _SHORT_ERROR = 100
 _TOO_SHORT = 20
@@ -19,7 +20,7 @@ def _short_error(context: ScoringContext) -> Finding | None:
 
 
 def _too_short(context: ScoringContext) -> Finding | None:
-    return Finding(note=f"{context.length} characters") if context.length < _TOO_SHORT else None
+    return Finding(note=counted(context.length, "character")) if context.length < _TOO_SHORT else None
 
 
 def _nothing_told(context: ScoringContext) -> Finding | None:
@@ -55,7 +56,7 @@ def _advice(context: ScoringContext) -> Finding | None:
 
 
 def _substantial(context: ScoringContext) -> Finding | None:
-    return Finding(note=f"{context.length} characters") if context.length > _SUBSTANTIAL else None
+    return Finding(note=counted(context.length, "character")) if context.length > _SUBSTANTIAL else None
 
 
 def _error(context: ScoringContext) -> Finding | None:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 
 from assay.chat.scoring.scores import Scores
 from assay.compare import Outcome
+from assay.plural import counted
 from assay.report.failures import failure_words, failures_of
 from assay.report.verdicts import headline
 
@@ -65,7 +66,8 @@ def trials_junit(scores: Scores, *, suite: str = "conversations") -> str:
                 Xml.SubElement(case, "skipped", message=_clean(reasons[scenario]))
             elif not all(passed.values()):
                 lines = failures.get((agent, scenario), [])
-                count = f"{sum(passed.values())} of {len(passed)} trials pass"
+                verb = "passes" if len(passed) == 1 else "pass"
+                count = f"{sum(passed.values())} of {counted(len(passed), 'trial')} {verb}"
                 message = f"{count}; {lines[0]}" if lines else count
                 failure = Xml.SubElement(case, "failure", message=_clean(message))
                 failure.text = _clean("\n".join(lines))

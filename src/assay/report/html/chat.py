@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
+from assay.plural import counted
 from assay.report.html.agents.failures import failures_section
 from assay.report.html.conversation import (
     MOST_ANSWERS,
@@ -38,7 +39,8 @@ def content(scores: Scores, *, shown: Markup | None = None) -> Content:
     """What the page shows; `shown` replaces the answers themselves."""
     scenarios = len(scores.scenarios)
     lead = (
-        f"{scores.answer_count:,} answers of {len(scores.agents)} agents in {scenarios:,} scenarios. Intervals are "
+        f"{counted(scores.answer_count, 'answer')} of {counted(len(scores.agents), 'agent')} in "
+        f"{counted(scenarios, 'scenario')}. Intervals are "
         "95 %, over scenarios. What could not be measured is left out of the means."
     )
     passes = (

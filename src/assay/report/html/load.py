@@ -26,8 +26,9 @@ def content(result: LoadResult) -> Content:
     """What the page shows."""
     figures = Figures()
     plan = result.plan
+    users = f"{', '.join(map(str, plan.users))} {'user' if list(plan.users) == [1] else 'users'}"
     lead = (
-        f"{', '.join(result.agents)}: {', '.join(map(str, plan.users))} users at once, {plan.turns} turns in each "
+        f"{', '.join(result.agents)}: {users} at once, {counted(plan.turns, 'turn')} in each "
         f"conversation, each step played {'once' if plan.repeat == 1 else f'{plan.repeat} times'}."
     )
     charts = element(

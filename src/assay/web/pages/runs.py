@@ -154,7 +154,7 @@ def progress_bar(site: Site, run_id: str) -> Markup:
     """How far an unfinished run has come; a script keeps it up to date."""
     done, total = progress_of(site.store, run_id)
     state = "in progress" if site.is_in_progress(run_id) else "unfinished"
-    words = f"{state}: {done:,} of {total:,} trials" if total else state
+    words = f"{state}: {done:,} of {counted(total, 'trial')}" if total else state
     bar = element("progress", value=done, max=total) if total else EMPTY
     return element("div", bar, element("span", words), class_="going", data_progress=run_id)
 

@@ -38,7 +38,7 @@
     if (bar) { bar.max = found.total; bar.value = found.done; }
     const state = found.in_progress ? "in progress" : "unfinished";
     place.querySelector("span").textContent = found.total
-      ? `${state}: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} trials`
+      ? `${state}: ${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} ${found.total === 1 ? "trial" : "trials"}`
       : state;
   }
 

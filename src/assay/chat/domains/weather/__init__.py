@@ -34,7 +34,7 @@ _DEEPEST = 3
 
 def read_truth(data: Any) -> Truth:
     """Current temperature, feels-like and condition, and for each day of a forecast its high, low and condition."""
-    field = "weather_data_used"
+    field = "truth"
     is_list = type(data) is not dict and isinstance(data, Sequence) and not isinstance(data, str)
     root = {"forecast": data} if is_list else _unwrapped(read_mapping(data, field))
     imperial = str(root.get("units", "")).lower() in ("imperial", "fahrenheit", "f", "us")

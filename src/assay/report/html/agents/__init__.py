@@ -155,7 +155,7 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str, answer: Markup) -> M
             played,
             answer,
             notes_list(notes),
-            element("ul", *tiles, class_="tiles", aria_label=f"How the {ended.total:,} trials ended"),
+            element("ul", *tiles, class_="tiles", aria_label=f"How {counted(ended.total, 'trial')} ended"),
             element("p", explained),
         ]
     )
