@@ -176,6 +176,50 @@ def test_a_call_that_was_repaired_to_another_one_fails_silently(ran: list[ToolCa
     assert answer.record.outcome == outcome
 
 
+SUNNY = "The weather in Rome is sunny with a high of 25 °C."
+
+
+@pytest.mark.parametrize(
+    ("said", "changed", "outcome"),
+    [
+        (SUNNY, None, "recovered"),
+        (SUNNY, SUNNY[:40], "recovered"),  # it asked again
+        (SUNNY[:43], SUNNY[:43], "failed_silently"),
+        (f"<think>Look it up.</think>\n\n{SUNNY}", f"<think>Look it up.</think>\n\n{SUNNY}", "failed_silently"),
+        (SUNNY, f"<think>Look it up.</think>\n\n{SUNNY}", "recovered"),  # the reasoning is left out
+        ("", "", "failed_silently"),
+        ("I'm sorry, I couldn't get the weather: the service is not available.", "", "degraded"),
+    ],
+)
+def test_an_answer_of_own_tools_is_compared_with_what_the_model_said(
+    said: str, changed: str | None, outcome: str
+) -> None:
+    call = ToolCall(name="get_weather", arguments={"city": "Rome"}, result=SUNNY)
+    turn = Turn(user="What's the weather in Rome?", assistant=said, tool_calls=[call])
+    transcript = Transcript(agent="mine", scenario="rome", turns=[turn])
+    record = Record(quirk="length", undisturbed=SUNNY, changed_answer=changed, tool_calls=[call])
+    answer = answer_of(transcript, 0, ChatbotEvaluator(metrics=["accuracy", "task_completion"]), record=record)
+    assert answer.record is not None
+    assert answer.record.outcome == outcome
+
+
+def test_what_an_own_tool_refuses_is_no_failure_of_the_framework() -> None:
+    """The model says so undisturbed, and the user gets exactly that, unless the scenario demands something else."""
+    refused = "Weather information for 'Rome' is not available."
+    for says, never_says, outcome in (
+        ([], [], "recovered"),
+        ([], ["look it up"], "recovered"),
+        (["25 °C"], [], "degraded"),
+        ([], ["not available"], "degraded"),
+    ):
+        turn = Turn(user="What's the weather in Rome?", assistant=refused, says=says, never_says=never_says)
+        transcript = Transcript(agent="mine", scenario="rome", turns=[turn])
+        record = Record(quirk="keep_alive", undisturbed=refused)
+        answer = answer_of(transcript, 0, ChatbotEvaluator(metrics=["accuracy", "task_completion"]), record=record)
+        assert answer.record is not None
+        assert answer.record.outcome == outcome
+
+
 def test_what_the_framework_did_is_told_to_its_end() -> None:
     once = Record(tool_calls=[REFUSED, ROME], model_calls=1, requests=2)
     did = reactions(once, response="21 °C", limit=1)

@@ -74,8 +74,10 @@ class Watching:
         beyond = [call.beyond for call in calls if call.beyond is not None]
         if self._is_own and beyond:
             found["beyond_model"] = True
-            if quirk is not None:
-                found["undisturbed"] = beyond[-1]
+        if self._is_own and quirk is not None:
+            answers = [call for call in calls if call.answer is not None]
+            if answers:
+                found |= {"undisturbed": answers[-1].answer, "changed_answer": answers[-1].changed}
         if quirk is not None and not quirk.is_of_tools:
             found["quirk_occurred"] = any(call.misbehaved for call in calls)
             if quirk.alters_arguments and found["quirk_occurred"]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.chat.evaluator import answer_batches, uncollected
 from assay.chat.scoring.answers import Answer, FailedCheck, Record
-from assay.chat.scoring.outcomes.alterations import told_alteration
+from assay.chat.scoring.outcomes.alterations import is_undisturbed, told_alteration, told_change
 from assay.chat.scoring.outcomes.quirk_turns import with_outcome
 from assay.chat.scoring.outcomes.robustness import QuirkOutcome, outcome_beyond, outcome_of
-from assay.chat.scoring.passing import failed_checks
+from assay.chat.scoring.passing import failed_checks, meets_demands
 from assay.chat.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -90,10 +90,12 @@ def _answer(unscored: UnscoredTurn, context: ScoringContext, entries: dict[str, 
     failures = failed_checks(turn, entries, context)
     if record is not None and record.quirk is not None:
         says_so = bool(context.errors or context.response.all("missing"))
-        if altered := told_alteration(record, said):
-            failures = (*failures, FailedCheck("tools get what the model meant", altered))
-        outcome = outcome_of(is_right=not failures, says_so=says_so)
-        if record.undisturbed is not None:
+        altered = _altered(record, said)
+        failures = (*failures, *altered)
+        # Where only the default rule is left, the model's own answer is the right one.
+        is_as_meant = not altered and is_undisturbed(record, said) and meets_demands(turn, entries, context)
+        outcome = outcome_of(is_right=is_as_meant or not failures, says_so=says_so)
+        if record.beyond_model and record.undisturbed is not None:
             outcome = outcome_beyond(said, record.undisturbed, says_so=says_so)
         record, failures = with_outcome(record, outcome, worst, failures)
     return Answer(
@@ -109,6 +111,15 @@ def _answer(unscored: UnscoredTurn, context: ScoringContext, entries: dict[str, 
         record=record,
         truth=turn.truth,
     )
+
+
+def _altered(record: Record, said: str) -> list[FailedCheck]:
+    """How calls and answer are not those that the model meant."""
+    told = {
+        "tools get what the model meant": told_alteration(record, said),
+        "passes on the model's answer": told_change(record, said),
+    }
+    return [FailedCheck(check, says) for check, says in told.items() if says]
 
 
 def _calls(turn: Turn) -> list[dict[str, Any]] | None:

@@ -102,7 +102,9 @@ class Record(BaseModel):
     beyond_model: bool = False
     """Whether the scripted model, which speaks about the weather, said that it cannot help with this."""
     undisturbed: str | None = None
-    """What it said then, in a turn with a quirk, before the quirk changed it."""
+    """The model's answer to an agent of the user's own in a turn with a quirk, before the quirk changed it."""
+    changed_answer: str | None = None
+    """What was sent in its place, such as the beginning of it; None if it was sent whole."""
     memory: int | None = None
     """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None

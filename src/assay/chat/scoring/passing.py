@@ -44,6 +44,12 @@ def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringCont
     return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn), *_history(turn))
 
 
+def meets_demands(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> bool:
+    """Whether an answer passes everything but the default rule, and there is no truth that this compares it with."""
+    scored = any(_own(check, entries) for check in turn.checks)
+    return turn.truth is None and not scored and not any((*_texts(turn), *_calls(turn, context), *_state(turn)))
+
+
 def interrupted_checks(turn: Turn, record: Record) -> tuple[FailedCheck, ...]:
     """The checks that a turn does not pass in which the user hung up or had to approve a tool: metrics do not count."""
     found = [] if record.hang_up is None else [*_hang_up(record.hang_up)]

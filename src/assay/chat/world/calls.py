@@ -40,6 +40,10 @@ class WatchedCall:
     """Whether the quirk of the turn took effect in the response."""
     meant: tuple[WantedCall, ...] = ()
     """The calls that the model meant to make, if the quirk of the turn alters their arguments."""
+    answer: str | None = None
+    """The text of the model's answer, before a quirk changes it; None if it makes calls, or answers by one."""
+    changed: str | None = None
+    """The text that was sent in its place; None if it was sent as it is."""
     beyond: str | None = None
     """What the scripted model says if it cannot help with the subject, before a quirk changes it."""
 

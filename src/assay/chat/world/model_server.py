@@ -117,6 +117,7 @@ class _Service:
             created,
             self.fingerprint,
         )
+        call.answer = None if completion.calls else completion.text
         headers = {"x-request-id": f"req_{completion.id.removeprefix('chatcmpl-')}"}
         quirk = situation.quirk
         if quirk is not None and quirk.alters_arguments and not completion.answers_by_call:
@@ -124,8 +125,11 @@ class _Service:
         if quirk is not None and self._has(quirk.kind, completion) and self.hits.take(turn, quirk.times):
             call.misbehaved = True
             if quirk.kind in wire_quirks.RESPONSES:
+                call.changed = wire_quirks.text_sent(quirk.kind, completion)
                 return await wire_quirks.RESPONSES[quirk.kind](request, completion, headers)
             model_quirks.misbehave(quirk.kind, completion)
+            if call.answer is not None and completion.text != call.answer:
+                call.changed = completion.text or ""
         if parsed.stream and situation.hang_up == "text" and completion.text and not completion.calls:
             call.whole_text = completion.text
             events = [event async for event in wire_quirks.server_sent_events(completion)]

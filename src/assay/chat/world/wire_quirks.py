@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.chat.world.completion import TOKENS_PER_CHUNK, Completion
 from assay.chat.world.completion_request import ApiError
-from assay.chat.world.model_quirks import cut_answer, cut_arguments
+from assay.chat.world.model_quirks import cut_answer, cut_arguments, cut_text
 from assay.errors import missing_extra
 
 try:
@@ -41,6 +41,11 @@ def affects_sending(kind: str, completion: Completion) -> bool:
     if kind.endswith("_in_arguments"):
         return is_call
     return not is_call if kind in _IN_ANSWER else True
+
+
+def text_sent(kind: str, completion: Completion) -> str | None:
+    """The part of an answer's text that a quirk sends; None if it sends the whole, or something else."""
+    return cut_text(completion.text or "") if kind in _IN_ANSWER and not completion.calls else None
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

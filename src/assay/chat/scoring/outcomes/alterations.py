@@ -1,4 +1,5 @@
-"""Calls that ran with other arguments than the model meant: the framework repaired or completed what had arrived.
+"""Calls that ran with other arguments than the model meant, because the framework repaired or completed what had
+arrived, and answers that are not the model's.
 
 Pure functions of what was meant, what ran, what it returned and what the user was told.
 """
@@ -41,6 +42,27 @@ def told_alteration(record: Record, said: str) -> str:
             if not right or _is_of(call, right, said):
                 return f"{call.name} ran {with_arguments(call)}, and the model meant {_listed(meant.arguments)}"
     return ""
+
+
+def is_undisturbed(record: Record, said: str) -> bool:
+    """Whether a user got what the model answered, before a quirk changed it."""
+    return record.undisturbed is not None and _plain(said) == _plain(record.undisturbed) != ""
+
+
+def told_change(record: Record, said: str) -> str:
+    """How an answer is another one than the model gave, as a sentence without a full stop; empty if it is not."""
+    if record.undisturbed is None or record.changed_answer is None:
+        return ""
+    whole, sent, shown = _plain(record.undisturbed), _plain(record.changed_answer), _plain(said)
+    if not sent or sent not in shown:
+        return ""
+    if whole not in shown:
+        return "only its beginning came, and is given as the answer"
+    return "what stands around it, such as the model's reasoning, is shown too" if len(sent) > len(whole) else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def with_arguments(call: ToolCall) -> str:
