@@ -237,6 +237,8 @@ class Reader:
         self.before_a_day = frozenset(lexicon.language.get("before_a_day", ()))
         self.before_days = self.placing | self.articles
         self.purposes = frozenset(things.get("of", ()))
+        self.price_nouns = frozenset(things.get("prices", ()))
+        """Nouns for what a product costs, which no list has: the 'rate' of 'the rate for the tent'."""
         self.additions = frozenset(things.get("added", ()))
         self.together = frozenset(things.get("with", ()))
         self.whose = frozenset(things.get("whose", ()))

@@ -27,7 +27,7 @@ from assay.chat.scoring.context.claims import (
     state_claims,
     yes_or_no,
 )
-from assay.chat.scoring.context.clause_subjects import is_of_no_product
+from assay.chat.scoring.context.clause_subjects import is_of_accessory, is_of_no_product
 from assay.chat.scoring.context.counts import counts_of_product
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
 from assay.chat.scoring.context.elsewhere import is_said_elsewhere
@@ -250,13 +250,18 @@ class ScoringContext:
 
     @once
     def states_of_no_product(self) -> frozenset[int]:
-        """Where states begin that are said of what no shop stocks, 'the stock service is unavailable', or of others."""
+        """Where states begin that are not said of the product: 'the stock service is unavailable'.
+
+        So are those of other products and shops, and of what is only for the product.
+        """
         if not self.reader.lexicon.not_stocked:
             return frozenset()
         states = {one.first for one in self.response.all("states")}
         tells_of_others = may_tell_of_others(self)
         return frozenset(
-            at for at in states if is_of_no_product(self, at) or (tells_of_others and is_of_others(self, at))
+            at
+            for at in states
+            if is_of_no_product(self, at) or is_of_accessory(self, at) or (tells_of_others and is_of_others(self, at))
         )
 
     @once

@@ -184,8 +184,26 @@ def _names_product(context: ScoringContext, clause: Sequence[Token]) -> bool:
     return any(context.subjects.is_true_word(one.folded) for one in clause)
 
 
+def is_of_accessory(context: ScoringContext, index: int) -> bool:
+    """Whether a price or a state is of a thing that is only for the product: 'the cover for the tent costs €20'."""
+    return _is_for_product(context, _clause_before(context, index, _LONG_REACH))
+
+
+def _is_for_product(context: ScoringContext, clause: Sequence[Token]) -> bool:
+    reader = context.reader
+    at = next((at for at, one in enumerate(clause) if context.subjects.is_true_word(one.folded)), 0) - 1
+    if at > 0 and clause[at].text in reader.articles | reader.possessives:
+        at -= 1
+    if at < 1 or clause[at].text not in reader.purposes or reader.has_anaphor(clause[:at]):
+        return False
+    thing = clause[at - 1]
+    return _is_thing(context, thing) and not thing.capital and thing.text not in reader.price_nouns
+
+
 def _is_part(context: ScoringContext, clause: Sequence[Token]) -> bool:
     """Whether the name of the product only says what a thing is for: 'kayak paddles are $55'."""
+    if _is_for_product(context, clause):
+        return True
     named = [at for at, one in enumerate(clause) if context.subjects.is_true_word(one.folded)]
     following = clause[named[-1] + 1 : named[-1] + 3] if named else ()
     if len(following) < 2 or context.reader.has_anaphor(clause[: named[-1]]):

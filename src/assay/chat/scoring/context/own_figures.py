@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.scoring.context.claims import INSTEAD, RATES, FigureClaim
-from assay.chat.scoring.context.clause_subjects import About, about, is_of_something_else
+from assay.chat.scoring.context.clause_subjects import About, about, is_of_accessory, is_of_something_else
 from assay.chat.scoring.context.derived import EPSILON, derived
 from assay.chat.scoring.context.other_offers import is_of_others, may_tell_of_others
 
@@ -38,7 +38,8 @@ def of_product(context: ScoringContext, found: _Compared) -> _Compared:
     if any(facts[0].role == "returns" for _, facts in windows):
         found = windows  # "30 days; the refund takes 5 days"
     if len(found) == 1 and _asks_price(context):
-        return found
+        claim = found[0][0]
+        return [] if _is_price(context, claim) and is_of_accessory(context, claim.said.first) else found
     found = _without_elsewhere(context, _without_repeated(context, found))
     return _without_others(context, found)
 
