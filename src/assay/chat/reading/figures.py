@@ -35,6 +35,7 @@ class FigureReader:
         self.after_words = frozenset(words[0] for words in self.after)
         self.to = frozenset(language["range_words"])
         self.between = frozenset(language["between_words"])
+        self.differences = frozenset(language.get("difference_words", ()))
         self.and_ = frozenset(language["and_words"])
         self.or_ = frozenset(language["linking_or"])
         self.perhaps = frozenset(language.get("perhaps_words", ()))
@@ -448,8 +449,9 @@ class _Parser(SharedUnitReader):
             text not in self.grammar.joining
             or first in self.changing
             or (self.former and self.unit_before(first)[1] - 1 in self.former)
+            or (text in self.grammar.to and tokens[self.unit_before(first)[1] - 1].text in self.grammar.differences)
         ):
-            return 0  # "went from 80 to 64 euros" is not a range
+            return 0  # "went from 80 to 64 euros" and "rose by 10 to 90 euros" are no ranges
         joins = text in self.grammar.to or text in DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
             joins, at = True, at + 2

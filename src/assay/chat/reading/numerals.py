@@ -21,6 +21,8 @@ _ONES = (1.0, 11.0)
 # Between "half" and the number that it halves is at most an article: half a dozen.
 _HALF = 2
 _GROUP = re.compile(r"\d{3}(?:,\d+)?")
+_HUNDRED = 100
+_THOUSAND = 1000
 
 
 class Numerals(Protocol):
@@ -71,7 +73,7 @@ class NumeralReader:
         last = at
         if token.kind == "number":
             parsed = token.digits
-            if self.numerals.space_groups:
+            if self.numerals.space_groups or (at and tokens[at - 1].units and self.is_price(at)):
                 digits, last = self.grouped_digits(at)
                 if last > at:
                     parsed = parse_number(digits, decimal_comma=self.numerals.decimal_comma)
@@ -88,9 +90,16 @@ class NumeralReader:
             return None
         if last + 1 < len(tokens) and tokens[last + 1].text in self.numerals.times:
             value, decimals, last = self.multiplied(value, decimals, last)
+            if token.kind == "word":
+                value, last = self.with_rest(value, last)
         if at and (tokens[at - 1].text in self.numerals.before or self.is_sign(at - 1)):
             return Number(-value, decimals, at - 1, last)
         return Number(value, decimals, at, last)
+
+    def is_price(self, at: int) -> bool:
+        """Whether a number is the price of nothing that is counted behind it: '€1 200', and not '€5 100 g'."""
+        after = self.tokens[at + 2] if at + 2 < len(self.tokens) else None
+        return after is None or (after.kind not in ("word", "number") and not after.units)
 
     def grouped_digits(self, at: int) -> tuple[str, int]:
         """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
@@ -116,6 +125,17 @@ class NumeralReader:
         if len(text) == 1 and self.reading.starts[last + 1] != self.reading.ends[last]:
             return value, decimals, last
         return value * times, decimals - round(math.log10(times)), last + 1
+
+    def with_rest(self, value: float, last: int) -> tuple[float, int]:
+        """The number in words with what follows its thousands, and its last token: one thousand two hundred."""
+        tokens = self.tokens
+        after = last + 1 + (last + 1 < len(tokens) and tokens[last + 1].text in self.numerals.one_joins)
+        if value < _THOUSAND or after >= len(tokens) or tokens[after].kind != "word" or tokens[after].value is None:
+            return value, last
+        rest, _, rest_last = self.number_words(after)
+        if not 0 < rest < _THOUSAND or (after > last + 1 and rest >= _HUNDRED):
+            return value, last
+        return value + rest, rest_last
 
     def after_collective(self, last: int) -> int:
         """The last token of a collective number, with the word that links it with what it counts: une douzaine de."""
@@ -166,8 +186,8 @@ class NumeralReader:
 def _joined(total: float, value: float, *, vigesimal: bool) -> float | None:
     """The number that another number word makes of one; None if it is a number of its own."""
     tens = total % 100
-    if value == 100 and 0 < total < 10:
-        return total * 100
+    if value == _HUNDRED and (0 < total < 10 or (total < _HUNDRED and total % 10)):
+        return total * 100  # twelve hundred
     if (tens >= 20 and tens % 10 == 0 and 0 < value < 10) or (total >= 100 and tens == 0 and 0 < value < 100):
         return total + value
     if not vigesimal:

@@ -241,12 +241,13 @@ class _Roles:
         return bool(between - {","}) and between <= foreign.directions | {",", "("}
 
     def is_of_first(self, first: int, foreign: Foreign) -> bool:
-        """Whether the sentence begins with what the figure is of: 'Delivery takes 3 days and costs €5'."""
+        """Whether its sentence or clause begins with what the figure is of: 'Delivery takes 3 days and costs €5'."""
         tokens, start = self.tokens, self.reading.sentence(first)[0]
         if first < start + 2 or tokens[first - 2].text not in self.grammar.listing:
             return False
-        start += tokens[start].text in self.grammar.function_words
-        return tokens[start].text in foreign.subjects
+        clause = next((at for at in range(first - 2, start, -1) if tokens[at - 1].text in self.grammar.ends), start)
+        starts = [at + (tokens[at].text in self.grammar.function_words) for at in {start, clause}]
+        return any(tokens[at].text in foreign.subjects for at in starts)
 
     def is_labelled(self, colon: int, foreign: Foreign) -> bool:
         """Whether the label before a colon is what the figure is of: 'Lake water: 19 °C'."""
