@@ -203,6 +203,16 @@ def test_an_answer_of_own_tools_is_compared_with_what_the_model_said(
     assert answer.record.outcome == outcome
 
 
+def test_the_words_of_the_model_may_stand_inside_a_structured_answer() -> None:
+    for said, outcome in ((f"advice='{SUNNY}' risk=1", "recovered"), ("advice='risk' risk=1", "failed_silently")):
+        turn = Turn(user="What's the weather in Rome?", assistant=said)
+        transcript = Transcript(agent="mine", scenario="rome", turns=[turn])
+        record = Record(quirk="keep_alive", undisturbed=SUNNY, structured_answer=True)
+        answer = answer_of(transcript, 0, ChatbotEvaluator(metrics=["accuracy", "task_completion"]), record=record)
+        assert answer.record is not None
+        assert answer.record.outcome == outcome
+
+
 def test_what_an_own_tool_refuses_is_no_failure_of_the_framework() -> None:
     """The model says so undisturbed, and the user gets exactly that, unless the scenario demands something else."""
     refused = "Weather information for 'Rome' is not available."

@@ -77,7 +77,9 @@ class Watching:
         if self._is_own and quirk is not None:
             answers = [call for call in calls if call.answer is not None]
             if answers:
-                found |= {"undisturbed": answers[-1].answer, "changed_answer": answers[-1].changed}
+                last = answers[-1]
+                found |= {"undisturbed": last.answer, "changed_answer": last.changed}
+                found["structured_answer"] = last.is_structured
         if quirk is not None and not quirk.is_of_tools:
             found["quirk_occurred"] = any(call.misbehaved for call in calls)
             if quirk.alters_arguments and found["quirk_occurred"]:

@@ -103,6 +103,8 @@ class Record(BaseModel):
     """Whether the scripted model, which speaks about the weather, said that it cannot help with this."""
     undisturbed: str | None = None
     """The model's answer to an agent of the user's own in a turn with a quirk, before the quirk changed it."""
+    structured_answer: bool = False
+    """Whether it stands inside a structured output."""
     changed_answer: str | None = None
     """What was sent in its place, such as the beginning of it; None if it was sent whole."""
     memory: int | None = None

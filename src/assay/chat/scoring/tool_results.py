@@ -9,8 +9,9 @@ _OUTER_FIELDS = frozenset({"status", "success", "ok"})
 
 
 def stands_in(value: str, text: str) -> bool:
-    """Whether a value stands in a text, both in lower case, as a word or a figure of its own."""
-    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|[.,]\d)", text) is not None
+    """Whether a value stands in a text, both in lower case, as a word or a figure of its own; 25 is 25.0."""
+    zeros = r"(?:[.,]0+)?" if value.lstrip("-").isdecimal() else ""
+    return re.search(rf"(?<![\w.]){re.escape(value)}{zeros}(?!\w|[.,]\d)", text) is not None
 
 
 def values_in(result: object) -> Iterator[str]:

@@ -41,7 +41,9 @@ class WatchedCall:
     meant: tuple[WantedCall, ...] = ()
     """The calls that the model meant to make, if the quirk of the turn alters their arguments."""
     answer: str | None = None
-    """The text of the model's answer, before a quirk changes it; None if it makes calls, or answers by one."""
+    """The words of the model's answer, before a quirk changes it; None if it makes calls."""
+    is_structured: bool = False
+    """Whether these stand inside a structured answer."""
     changed: str | None = None
     """The text that was sent in its place; None if it was sent as it is."""
     beyond: str | None = None

@@ -117,7 +117,9 @@ class _Service:
             created,
             self.fingerprint,
         )
-        call.answer = None if completion.calls else completion.text
+        call.answer = output.words if completion.calls else output.words or completion.text
+        call.is_structured = output.words is not None
+        sent_whole = completion.text
         headers = {"x-request-id": f"req_{completion.id.removeprefix('chatcmpl-')}"}
         quirk = situation.quirk
         if quirk is not None and quirk.alters_arguments and not completion.answers_by_call:
@@ -128,7 +130,7 @@ class _Service:
                 call.changed = wire_quirks.text_sent(quirk.kind, completion)
                 return await wire_quirks.RESPONSES[quirk.kind](request, completion, headers)
             model_quirks.misbehave(quirk.kind, completion)
-            if call.answer is not None and completion.text != call.answer:
+            if call.answer is not None and completion.text != sent_whole:
                 call.changed = completion.text or ""
         if parsed.stream and situation.hang_up == "text" and completion.text and not completion.calls:
             call.whole_text = completion.text

@@ -46,7 +46,8 @@ def told_alteration(record: Record, said: str) -> str:
 
 def is_undisturbed(record: Record, said: str) -> bool:
     """Whether a user got what the model answered, before a quirk changed it."""
-    return record.undisturbed is not None and _plain(said) == _plain(record.undisturbed) != ""
+    whole, shown = _plain(record.undisturbed or ""), _plain(said)
+    return whole != "" and (whole in shown if record.structured_answer else whole == shown)
 
 
 def told_change(record: Record, said: str) -> str:

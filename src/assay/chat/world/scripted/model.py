@@ -52,6 +52,8 @@ class ModelOutput:
     """Whether it says that it cannot help, because it speaks about the weather and has no tool for it."""
     answers_by_call: bool = False
     """Whether its call is the answer, given to a tool that takes it."""
+    words: str | None = None
+    """The words of a structured answer, which stand inside it."""
 
 
 class ScriptedModel:
@@ -90,10 +92,11 @@ class ScriptedModel:
         if tool_choice not in ("none", "auto"):
             output = turn.with_required_call(output, tool_choice)
         elif output.text is not None and turn.answers_by_call:
-            output = ModelOutput(calls=(turn.required_call(_ANSWER_TOOL, output.text),), answers_by_call=True)
+            call = turn.required_call(_ANSWER_TOOL, output.text)
+            output = ModelOutput(calls=(call,), answers_by_call=True, words=output.text)
         if output.text is not None and not output.calls and answer_schema is not None:
             value = filled(answer_schema, output.text)
-            return replace(output, text=json.dumps(value, ensure_ascii=False))
+            return replace(output, text=json.dumps(value, ensure_ascii=False), words=output.text)
         return output if parallel or len(output.calls) < 2 else ModelOutput(calls=output.calls[:1])
 
     def error(
@@ -342,8 +345,8 @@ class _Turn:
         if fitting:
             return ModelOutput(calls=fitting)
         if name is None and (self.has_called or names[-1].startswith(_OUTPUT_TOOL)):
-            answers = output.text is not None
-            return ModelOutput(calls=(self.required_call(names[-1], output.text),), answers_by_call=answers)
+            call = self.required_call(names[-1], output.text)
+            return ModelOutput(calls=(call,), answers_by_call=output.text is not None, words=output.text)
         return ModelOutput(calls=(self.required_call(name or names[0]),))
 
     def required_call(self, name: str, text: str | None = None) -> ToolUse:
