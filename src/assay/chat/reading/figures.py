@@ -81,7 +81,9 @@ class FigureReader:
             self.and_ | {",", ":"} | frozenset(language["clause_words"]) | frozenset(language.get("adding_words", ()))
         )
         self.counted = lexicon.counted
+        self.pronouns = frozenset(language.get("pronoun_numbers", ()))
         self.before_counted = frozenset(word for counted in lexicon.counted.values() for word in counted.before)
+        self.before_count = self.before_counted | frozenset(language.get("before_count", ()))
         self.before_bare = frozenset(words.split()[-1] for listed in lexicon.bare.values() for words in listed)
         self.bare_signs = frozenset(language.get("bare_signs", ())) if self.in_decades is not None else frozenset()
         self.bare_places = frozenset(language.get("bare_places", ()))
@@ -211,6 +213,8 @@ class _Parser(SharedUnitReader):
         unit, last = self.unit_after(number.last)
         if unit is not None and self.is_of_next_number(number.last, last, unit):
             unit, last = None, number.last
+        if unit is not None and unit.kind in self.grammar.counted and self.is_pronoun(number):
+            return number.last + 1
         first, second = number, number
         joined = self.connector(number.first, last)
         if joined:
@@ -220,7 +224,10 @@ class _Parser(SharedUnitReader):
             if other is not None:
                 other_unit, other_last = self.unit_after(other.last)
                 same = unit is None or (other_unit is not None and other_unit.kind == unit.kind)
-                if same and (other_unit is not None or unit is not None):
+                is_change = other_unit is not None and any(
+                    one.first == other_last + 1 for one in self.reading.all(f"change.{other_unit.kind}")
+                )  # "15 °C – seven degrees down on yesterday"
+                if same and not is_change and (other_unit is not None or unit is not None):
                     second, last = other, other_last
                     low_unit, unit = unit or other_unit, other_unit or unit
                     if unit is not None and low_unit is not None:
@@ -242,13 +249,6 @@ class _Parser(SharedUnitReader):
             number.first = start
         unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
-
-    def is_of_next_number(self, number: int, unit: int, written: Unit) -> bool:
-        """Whether a unit after a number is that of the next one, to which it is glued: 'a dozen €600'."""
-        starts, ends, tokens = self.reading.starts, self.reading.ends, self.tokens
-        if not self.grammar.kinds[written.kind].prefix or unit + 1 >= len(tokens) or not tokens[unit + 1].is_number:
-            return False
-        return starts[unit + 1] == ends[unit] and starts[unit] > ends[number]
 
     def prefixed(self, number: Number, other: Number) -> int:
         """Read a number with its unit before it, as a range if the next one ends it: '£60–65', '£60 to £65'."""
@@ -308,14 +308,6 @@ class _Parser(SharedUnitReader):
         if before.text in self.grammar.before_bare or before.text in self.grammar.before_counted:
             return False
         return not (self.role_ends and self.role_of(at, at)) and not (self.counting and self.counted(at))
-
-    def is_below(self, at: int) -> bool:
-        """Whether token `at` is the sign of the number before it, without 'zero': '8 below in Calgary'."""
-        tokens = self.tokens
-        if at >= len(tokens) or tokens[at].text not in self.grammar.bare_signs:
-            return False
-        after = tokens[at + 1] if at + 1 < len(tokens) else None
-        return after is None or after.kind != "word" or after.text in self.grammar.after_below
 
     def compound(self, number: Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.

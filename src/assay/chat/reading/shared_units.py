@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from assay.chat.reading.changes import changing_numbers
 from assay.chat.reading.lexicon import Counted, QuantityKind, Unit
 from assay.chat.reading.numerals import MINUS, Number
+from assay.chat.reading.tokens import STOPS
 from assay.chat.reading.units import UnitReader, Units, own_unit
 
 if TYPE_CHECKING:
@@ -61,7 +62,13 @@ class SharedUnits(Units, Protocol):
     """Words that a yes or no begins with."""
     bare_signs: frozenset[str]
     """Words after a number below zero: 8 below."""
+    after_below: frozenset[str]
+    """What may follow such a sign."""
     counted: dict[str, Counted]
+    pronouns: frozenset[str]
+    """Number words that may stand for a thing: one."""
+    before_count: frozenset[str]
+    """Words before a number that counts: only, single."""
     bare_places: frozenset[str]
     """Words after a number without a unit that only say where: outside."""
     prepositions: frozenset[str]
@@ -88,6 +95,21 @@ class SharedUnitReader(UnitReader):
         """The kind of quantity that a bare number counts if nothing follows it: 'we've got three.'"""
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         return self.counting.get(at - 1) if after is None or after.kind != "word" else None
+
+    def is_below(self, at: int) -> bool:
+        """Whether token `at` is the sign of the number before it, without 'zero': '8 below in Calgary'."""
+        tokens = self.tokens
+        if at >= len(tokens) or tokens[at].text not in self.shared.bare_signs:
+            return False
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        return after is None or after.kind != "word" or after.text in self.shared.after_below
+
+    def is_pronoun(self, number: Number) -> bool:
+        """Whether a number word stands for a thing: 'the blue one in stock', not 'only one in stock'."""
+        before = self.tokens[number.first - 1] if number.first else None
+        if before is None or before.kind != "word" or self.tokens[number.first].text not in self.shared.pronouns:
+            return False
+        return before.text not in self.shared.before_count and before.text not in self.shared.after_other
 
     def unit_of_named(self, number: Number) -> tuple[Unit | None, int]:
         """The unit of a number after which it is named what it counts, and its last token: '15 Cargo Bikes left'."""
@@ -117,11 +139,15 @@ class SharedUnitReader(UnitReader):
         if at < len(tokens) and tokens[at].text in grammar.bare_signs:
             return next(iter(grammar.bare), None)
         at += at + 1 < len(tokens) and tokens[at].text == "-"
-        at += at < len(tokens) and tokens[at].text in self.units.roughly  # "it's 8-ish and raining"
+        is_rough = at < len(tokens) and tokens[at].text in self.units.roughly  # "it's 8-ish and raining"
+        at += is_rough
         before = [token.text for token in tokens[max(0, number.first - 2) : number.first]]
         said = {" ".join(before), *before[-1:]}
         kind = next((kind for kind, words in grammar.bare.items() if not said.isdisjoint(words)), None)
-        if kind is None and number.value < 0:
+        begins = (
+            not number.first or tokens[number.first - 1].kind == "newline" or tokens[number.first - 1].text in STOPS
+        )
+        if kind is None and (number.value < 0 or (is_rough and begins)):  # "15ish and drizzly"
             kind = next(iter(grammar.bare))  # "minus seven, with snow" needs no word before it
         at = self.after_place(at)
         if kind is None:

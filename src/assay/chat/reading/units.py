@@ -67,6 +67,13 @@ class UnitReader(NumeralReader):
                     return unit, first - 1
         return None, first
 
+    def is_of_next_number(self, number: int, unit: int, written: Unit) -> bool:
+        """Whether a unit after a number is that of the next one, to which it is glued: 'a dozen €600'."""
+        starts, ends, tokens = self.reading.starts, self.reading.ends, self.tokens
+        if not self.units.kinds[written.kind].prefix or unit + 1 >= len(tokens) or not tokens[unit + 1].is_number:
+            return False
+        return starts[unit + 1] == ends[unit] and starts[unit] > ends[number]
+
 
 def own_unit(kind: QuantityKind) -> Unit:
     """The unit in which values of a kind are stored, for a number that is written without it."""

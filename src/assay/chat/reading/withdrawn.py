@@ -76,6 +76,11 @@ def _take_back(said: Mention | Quantity) -> None:
 
 
 def _withdraw_former(reading: Reading) -> None:
+    states = reading.all("states")
+    for mention in reading.all("former.surely") if states else ():  # "we've gone from sunshine to rain"
+        for state in within(states, mention.last + 1, mention.last + 1 + _NEAR):
+            if any(other.asserted for other in within(states, state.last + 1, reading.sentence(state.first)[1] + 1)):
+                _take_back(state)
     for mention in chain.from_iterable(map(reading.all, ("former.surely", "former.ended", "former.maybe"))):
         is_ended = mention.keys[0] == "former.ended"
         figure = (_figure_ending_at(reading, mention.first) if is_ended else None) or _figure_of(reading, mention)

@@ -45,6 +45,9 @@ def _span(day: Mention, response: Reading, reader: Reader) -> tuple[int, int] | 
     at = day.first - 1
     while at > 0 and at >= day.first - _LINKS and response.tokens[at].text in reader.before_days:
         at -= 1
+    change = _change_to(at, response)
+    if change is not None:
+        return change, day.last  # "up 3 °C on yesterday, to 15 °C"
     first = _told_to(at, response)  # "35 °C yesterday", "a rainy Monday"
     opener = -1 if first is None else _opener_of(first, response, reader, is_past=is_past)
     if first is None or opener < 0:
@@ -73,6 +76,13 @@ def _opens(opener: int, day: int, response: Reading, reader: Reader) -> bool:
     if response.sentence(opener)[0] != opener or day + 1 >= len(tokens):
         return False
     return tokens[day + 1].text == "," or tokens[day + 1].text in reader.copulas  # "Nach Regen am Montag ist es klar"
+
+
+def _change_to(last: int, response: Reading) -> int | None:
+    """The first token of the difference that ends at token `last`; None if none does."""
+    at = bisect_left(response.quantities, last + 1, key=FIRST) - 1
+    figure = response.quantities[at] if at >= 0 else None
+    return figure.first if figure is not None and figure.last == last and figure.role == "change" else None
 
 
 def _told_to(last: int, response: Reading) -> int | None:

@@ -82,6 +82,7 @@ class Subjects:
         self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._comparing = frozenset(reader.lexicon.language.get("comparing_words", ()))
+        self._here = frozenset(reader.lexicon.language.get("here_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._products = ProductNames(reader, self._true_words)
         self._by_reading: dict[object, _Named] = {}
@@ -214,7 +215,10 @@ class Subjects:
         """Whether the place of the sentence before is meant: 'Seattle. It's raining there, while Bonn is dry.'"""
         tokens, (first, _) = reading.tokens, reading.sentence(index)
         if at < 0 and self._domain.uses_places:  # "It's 27 °C there, compared with 21 °C in Nairobi."
-            return any(token.text in self._comparing for token in tokens[index + 1 : places[0].first])
+            between = tokens[index + 1 : places[0].first]
+            here = next((n for n, token in enumerate(between) if token.text in self._here), len(between))
+            is_parted = any(token.text in _ENDS for token in between[here:])  # "It's clear here; Oslo gets rain."
+            return is_parted or any(token.text in self._comparing for token in between)
         if at < 0:  # "It's €59, while the Brisa is €42."
             return not self._named(reading).names_truth
         if reading.sentence(places[at].first)[1] + 1 != first:
