@@ -206,9 +206,7 @@ async def start_run(
             opened = await _opened_meanwhile(store, stack)
             if any(isinstance(spec, AgentSpec) and spec.version is not None for spec in experiment.agents):
                 await _made_meanwhile(experiment, offline, notify)
-            if measure_experience:
-                # It takes longer than to hear that nothing can be played.
-                await asyncio.to_thread(experiment.environment.check_model)
+            await asyncio.to_thread(experiment.environment.check_model)
             measured = await _measured_meanwhile(experiment, notify) if measure_experience else {}
             if opened is None:
                 return await play_in_memory(playing, experiment, measured, progress)

@@ -273,7 +273,7 @@ def test_the_suggested_budget_is_enough_to_go_on(budget: float, spent: float, ne
 
 
 def test_a_budget_needs_prices() -> None:
-    with pytest.raises(UsageError, match="no price is known for the model 'assay-scripted'"):
+    with pytest.raises(UsageError, match=r"scripted model costs nothing.*--model, state a price for assay-scripted"):
         plan_experiment("weather", ["google-adk"], limit=1, budget=1.0)
     with pytest.raises(UsageError, match="cost of 'mine' is not known: it does not name its model"):
         plan_experiment("weather", {"mine": talker()}, limit=1, budget=1.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from assay.chat import run
+from assay.chat.running.users.model_user import ModelUser, UserModelError
 from assay.chat.suites import load_suite
 from assay.chat.world.embedded import World
 from assay.chat.world.shop import place_order
@@ -49,11 +51,20 @@ def test_a_model_plays_the_user_until_the_goal_is_reached_and_its_tokens_are_cou
 def test_an_endpoint_that_is_not_there_is_named_as_the_reason() -> None:
     suite = load_suite("shop").select(ids=["shop-one"])
     nowhere = "http://127.0.0.1:9/v1"
-    result = run(suite, {"mine": shop_assistant}, baselines=False, user_model="m", user_model_url=nowhere)
-    first, *others = result.answers
-    assert first.record is not None
-    assert first.record.reason.startswith("the model of the simulated user cannot be asked")
-    assert {answer.status for answer in others} == {"skipped"}
+    with pytest.raises(
+        UsageError, match=f"the endpoint of 'm' cannot be used: {nowhere}: cannot be reached.*nothing was"
+    ):
+        run(suite, {"mine": shop_assistant}, baselines=False, user_model="m", user_model_url=nowhere)
+    # One that is gone later ends the conversations that need it.
+    user = ModelUser("m", nowhere, ["a hat"], "thank it", seed=1, key="a")
+    with pytest.raises(UserModelError, match="the model of the simulated user, 'm', cannot be asked: "):
+        asyncio.run(user.next(None))
+
+
+@pytest.mark.parametrize(("named", "says"), [("a,b", "takes one model"), ("", "needs the name of a model")])
+def test_one_model_plays_the_users(named: str, says: str) -> None:
+    with pytest.raises(UsageError, match=f"--user-model {says}"):
+        plan_experiment("personas", ["google-adk"], user_model=named)
 
 
 def test_a_user_model_is_part_of_the_settings_and_needs_a_persona() -> None:

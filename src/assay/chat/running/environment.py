@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from assay.chat.agents import AgentKind, Limits, Setup
 from assay.chat.suites import Scenario
@@ -21,7 +21,7 @@ from assay.chat.world.scripted import Skill
 from assay.chat.world.shop import ORDERS
 from assay.errors import UsageError
 from assay.loopback import leads_here
-from assay.redaction import hide
+from assay.redaction import hide, redacted
 
 if TYPE_CHECKING:
     from assay.chat.world.calls import CallLog
@@ -140,6 +140,9 @@ class Environment:
             )
         if model is None and model_url is not None:
             raise UsageError("--model-url needs the name of a model", hint="Give --model too")
+        if user_model is not None and (not user_model.strip() or "," in user_model):
+            what = "takes one model" if user_model.strip() else "needs the name of a model"
+            raise UsageError(f"--user-model {what}", hint="Write --user-model NAME, or leave it out")
         if user_model is None and user_model_url is not None:
             raise UsageError("--user-model-url needs the name of a model", hint="Give --user-model too")
         chosen = cls(
@@ -171,27 +174,33 @@ class Environment:
         It is asked for its list of models. Not every endpoint has one, and not every key may read it, so that other
         statuses than 401 say nothing.
         """
-        if self.model is None:
-            return
+        if self.model is not None:
+            self._check(self.model, self.model_url, self._keys()[0])
+        if self.user_model is not None:
+            from assay.chat.running.users.model_user import USER_KEY
+
+            key = os.environ.get(USER_KEY) or os.environ.get(MODEL_KEY) or "none"
+            self._check(self.user_model, self.user_model_url, key)
+
+    def _check(self, model: str, url: str, key: str) -> None:
         import httpx
 
         from assay.chat.running.failures import unusable_endpoint
         from assay.chat.tls import tls_context
 
-        key, _ = self._keys()
         try:
             answered = httpx.get(
-                f"{self.model_url}/models",
+                f"{url.removesuffix('/chat/completions')}/models",
                 headers={"authorization": f"Bearer {key}"},
                 timeout=_SECONDS_TO_REACH,
                 verify=tls_context(),
             )
         except httpx.ConnectError as error:
-            raise unusable_endpoint(self.model, f"{self.model_url}: cannot be reached: {error}") from error
+            raise unusable_endpoint(model, f"{_shown(url)}: cannot be reached: {error}") from error
         except httpx.HTTPError:
             return  # a slow one is for the first turn to judge
         if answered.status_code == httpx.codes.UNAUTHORIZED:
-            raise unusable_endpoint(self.model, f"{self.model_url} answered with status {answered.status_code}")
+            raise unusable_endpoint(model, f"{_shown(url)} answered with status {answered.status_code}")
 
     @property
     def model_of_user(self) -> dict[str, str] | None:
@@ -387,11 +396,17 @@ _PATIENCE: Mapping[bool, Mapping[str, Any]] = {
 }
 
 
+def _shown(url: str) -> str:
+    """An address for messages, without user, password and query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
 def _address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
-            f"'{url}' is not the address of a service", hint="Give one that begins with http:// or https://"
+            f"'{redacted(url)}' is not the address of a service", hint="Give one that begins with http:// or https://"
         )
     return url.rstrip("/")
 

@@ -120,6 +120,11 @@ class Experiment:
         for agent in self.agent_names:
             if agent not in self.agent_prices:
                 model = self.models.get(agent)
+                if model == SCRIPTED:
+                    raise UsageError(
+                        "the scripted model costs nothing, so there is nothing to limit",
+                        hint=f"Name a real model with --model, state a price for {SCRIPTED}, or leave --budget out",
+                    )
                 raise UsageError(
                     f"the cost of '{agent}' is not known: "
                     + ("it does not name its model" if model is None else f"no price is known for the model '{model}'"),

@@ -78,7 +78,7 @@ def unusable_endpoint(agent: str, reason: str) -> UsageError:
     elif re.search(r"\b(404|405|30[1278])\b", reason):
         check = "the path of its address, and the model that it is asked for"
     return UsageError(
-        f"the endpoint of '{agent}' cannot be used: {reason.removeprefix(_OURS)}",
+        f"the endpoint of '{agent}' cannot be used: {reason.removeprefix(_OURS).rstrip('.')}",
         hint=f"Check {check}; nothing was played",
     )
 

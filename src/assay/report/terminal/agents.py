@@ -108,7 +108,7 @@ class _SideBySide:
             *_times(scores, width),
             *_growth(scores),
             *_faults(scores, width),
-            _passes(scores, width),
+            *([_passes(scores, width)] if scores.agents else ()),
             *_experience(self.experience, scores.agents, width),
         ]
         yield parts[0]

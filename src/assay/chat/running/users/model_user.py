@@ -90,7 +90,7 @@ class ModelUser:
                     problem = f"status {response.status_code}"
                     continue
                 return self._said(response.status_code, response.text)
-        raise UserModelError(f"the model of the simulated user cannot be asked: {redacted(problem)}")
+        raise UserModelError(f"the model of the simulated user, '{self._model}', cannot be asked: {redacted(problem)}")
 
     def _said(self, status: int, text: str) -> tuple[str, UserTokens]:
         try:
