@@ -363,3 +363,17 @@ def test_the_calls_that_a_quirk_alters_are_kept_as_they_were_meant() -> None:
     assert [one.meant for one in log.of_turn("arguments_empty", 0)] == [meant]
     assert [one.meant for one in log.of_turn("similar_tool", 0)] == [()]
     assert log.of_turn("arguments_cut_off", 0)[0].meant[0].arguments == {"city": "Porto Alegre"}
+
+
+def test_an_argument_that_a_tool_does_not_have_is_not_meant() -> None:
+    """A handoff takes none: if it comes without what the model added, nothing is lost."""
+    log = CallLog()
+    handoff = {"type": "function", "function": {"name": "transfer_to_weather", "parameters": {"properties": {}}}}
+    with LoopbackServer(model_app(42, Skill(), calls=log)) as running, httpx.Client(trust_env=False) as http:
+        log.watch("arguments_extra")
+        body = {"model": "m", "messages": QUESTION, "tools": [handoff]}
+        sent = http.post(f"{running.url}/v1/chat/completions", json=body, headers=headers("arguments_extra")).json()
+    (call,) = sent["choices"][0]["message"]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"units": "metric"}
+    assert log.of_turn("arguments_extra", 0)[0].meant == (WantedCall("transfer_to_weather", {}),)
+    assert log.of_turn("arguments_extra", 0)[0].meant[0].arguments == {}

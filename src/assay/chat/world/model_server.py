@@ -177,16 +177,19 @@ class _Service:
 
 
 def _meant(call: ToolUse, tools: Sequence[Mapping[str, Any]]) -> WantedCall:
-    """A call as the model means it. An argument with the value that its tool gives it anyway may be left out."""
-    schema = Toolbox(tools).parameters.get(call.name, {})
-    properties = schema.get("properties")
-    defaults = {
-        name: part["default"]
-        for name, part in (properties.items() if isinstance(properties, Mapping) else ())
-        if isinstance(part, Mapping) and "default" in part
-    }
-    told = {name: value for name, value in call.arguments.items() if name not in defaults or defaults[name] != value}
-    return WantedCall(call.name, told)
+    """A call as the model means it, without arguments that make no difference: those that its tool does not have, and
+    those with the value that it gives them by default.
+    """
+    properties = Toolbox(tools).parameters.get(call.name, {}).get("properties")
+    if not isinstance(properties, Mapping):
+        return WantedCall(call.name, call.arguments)
+    told = {name: value for name, value in call.arguments.items() if name in properties}
+    return WantedCall(call.name, {name: value for name, value in told.items() if _default(properties[name]) != value})
+
+
+def _default(schema: Any) -> Any:
+    """The default of an argument; if it has none, a value that no other is equal to."""
+    return schema["default"] if isinstance(schema, Mapping) and "default" in schema else object()
 
 
 class _Hits:

@@ -60,12 +60,14 @@ class Toolbox:
         """A call of the tool with that role, with the argument names of its schema."""
         name = self._role[role]
         properties = self.parameters[name].get("properties")
-        known = list(properties) if isinstance(properties, Mapping) else []
+        if not isinstance(properties, Mapping):
+            return ToolUse(name, arguments)
+        known = list(properties)
         renamed: dict[str, Any] = {}
         for argument, value in arguments.items():
-            if not known or argument in known:
+            if argument in known:
                 renamed[argument] = value
-            elif argument in ("city", "insight"):
+            elif known and argument in ("city", "insight"):
                 renamed[next((own for own in known if own in _ALIASES[argument]), known[0])] = value
         return ToolUse(name, renamed)
 
