@@ -115,6 +115,8 @@ def check_outputs(*targets: str | Path | None, inputs: Sequence[str | Path | Non
         folder = Path(target).absolute().parent
         if not folder.is_dir():
             raise UsageError("the folder does not exist", where=str(target), hint="Create it first")
+        if Path(target).is_dir():
+            raise UsageError("is a folder", where=str(target), hint="Name a file")
 
 
 def _finite(value: Any) -> Any:

@@ -290,3 +290,11 @@ def test_the_guide_lists_every_key_and_every_fault() -> None:
     guide = (Path(__file__).parents[3] / "docs/guides/suites.md").read_text(encoding="utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
     assert told == {*Suite.model_fields, *Scenario.model_fields, *ScenarioTurn.model_fields, *FAULTS}
+
+
+def test_an_empty_choice_says_what_there_is_to_choose_from() -> None:
+    suite = load_suite("weather")
+    with pytest.raises(UsageError, match=r"no kind of a scenario is named. Name some of: current, "):
+        suite.select(kinds=[])
+    with pytest.raises(UsageError, match=r"no id of a scenario is named. Name some of: current-helsinki, "):
+        suite.select(ids=())

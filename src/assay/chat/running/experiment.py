@@ -255,7 +255,7 @@ class Experiment:
         own = [agent for agent in self.agents if not isinstance(agent, AgentSpec) or agent.function or agent.http]
         if len(own) < len(self.agents):
             return notes
-        return notes[1:] if self.suite.is_about_weather else []
+        return notes[1:] if self.suite.has_made_up_truth else []
 
     def _price_notes(self) -> list[str]:
         """Where costs come from, if any are known."""

@@ -386,18 +386,22 @@ class Suite(_Model):
         A limit takes scenarios from each kind in turn, so that a small part still covers every kind; the order is kept.
         """
         chosen = self.scenarios
-        if kinds is not None:
-            wanted = set(kinds)
+        wanted_kinds, wanted_ids = None if kinds is None else list(kinds), None if ids is None else list(ids)
+        if wanted_kinds is not None:
+            wanted = set(wanted_kinds)
             for kind in sorted(wanted - set(self.kinds)):
                 raise unknown_name("kind of scenario", kind, self.kinds)
             chosen = [scenario for scenario in chosen if scenario.kind in wanted]
-        if ids is not None:
-            chosen = _named(chosen, list(ids))
+        if wanted_ids is not None:
+            chosen = _named(chosen, wanted_ids)
         if limit is not None:
             if limit < 1:
                 raise UsageError(f"limit must be at least 1, got {limit}")
             chosen = _spread(chosen, limit)
         if not chosen:
+            if wanted_kinds == [] or wanted_ids == []:
+                what, known = ("kind", self.kinds) if wanted_kinds == [] else ("id", [one.id for one in self.scenarios])
+                raise UsageError(f"no {what} of a scenario is named", hint=f"Name some of: {', '.join(known[:20])}")
             raise UsageError("no scenario is selected", hint="No scenario has both one of the kinds and one of the ids")
         return self.model_copy(update={"scenarios": chosen})
 
