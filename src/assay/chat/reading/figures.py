@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _CENT = 0.01
 _EXTREMES = frozenset({"high", "low"})
+# "And three days": the tokens of the second part of a compound.
+_JOINED = 3
 # "89 euros 5" does not say how many cents.
 _LEAST_CENTS = 10
 
@@ -124,13 +126,22 @@ class FigureReader:
         """
         first, last = reading.sentence(one.first)
         named = {unit.kind for unit in reading.tokens[one.last].units}
+        before = reading.tokens[one.first - 1].text if one.first else ""
+        if (not one.first or before in self.before_single) and self._is_compound(reading, one.last, named):
+            return True  # "a week and three days"
         here = numbers[bisect_left(numbers, first) : bisect_left(numbers, last)]
         after = [reading.tokens[at + 1] for at in here]
         if any(unit.kind in named for token in after for unit in token.units):
             return False
-        before = reading.tokens[one.first - 1].text if one.first else ""
         kinds = (self.kinds[kind] for kind in named)
         return (not one.first or before in self.before_single) and any(kind.checked for kind in kinds)
+
+    def _is_compound(self, reading: Reading, last: int, kinds: set[str]) -> bool:
+        """Whether an 'and' joins a number of a unit of the same kind to the unit at token `last`."""
+        after = reading.tokens[last + 1 : last + 4]
+        if len(after) < _JOINED or after[0].text not in self.and_ or not after[1].is_number:
+            return False
+        return any(unit.kind in kinds and self.kinds[unit.kind].checked for unit in after[2].units)
 
 
 class _Parser(SharedUnitReader):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Counted
+from assay.chat.reading.positions import within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import STOPS, Token
 from assay.chat.reading.units import own_unit
@@ -23,6 +24,8 @@ _DESCRIBING = 2
 _LINKING = frozenset({"of", "more"})
 # What follows a number that stands for itself has at most this many words: "at the moment".
 _LONGEST = 3
+# A price is at most this many tokens after the number of pieces that it is of.
+_NEAR_PRICE = 8
 # Of a clause, at most this many tokens on either side are looked at.
 _REACH = 16
 # Of a compound, the noun has at least this many letters: the "maschine" of Espressomaschine.
@@ -47,7 +50,8 @@ def counts_of_product(context: ScoringContext) -> list[Quantity]:
                 continue
             before, after = _clause_around(context, one.first, one.last)
             is_alone = kind in asked and _is_alone(before, after, words)
-            if is_alone or _counts_product(context, before, after, words):
+            is_counted = is_alone or _counts_product(context, before, after, words)
+            if is_counted and _price_of(context, one.last + 1) < 0:
                 found.append(one)
         found += _zeros(context, kind, words) if not found else ()
     return found
@@ -89,10 +93,45 @@ def _counts_product(context: ScoringContext, before: Sequence[Token], after: Seq
         if token.kind != "word" or token.units or token.text in words.never - _LINKING:
             return False
         if _names_product(context, token):
+            if any(one.capital and not _names_product(context, one) for one in after[:at]):
+                return False  # "12 Pine Stools" counts none of the Oak Stools
             foreign = context.reader.lexicon.foreign.get("count")
             beyond = [one.text for one in after[at + 1 :] if not _names_product(context, one)]
             return foreign is None or not beyond or beyond[0] not in foreign.after
     return False
+
+
+def priced_together(context: ScoringContext, figure: Quantity) -> float:
+    """How many pieces a price directly after their number is of: 2 in 'two Oak Stools are €116'; else 1."""
+    response, counted = context.response, context.reader.lexicon.counted
+    near = figure.first - _NEAR_PRICE, figure.first
+    for one in (*within(response.counts, *near), *within(response.quantities, *near)):
+        if one.kind not in counted or not 1 < one.low == one.high:
+            continue
+        if any(place.first <= one.first <= place.last for place in context.response_places):
+            continue  # the 2 of a Trail Runner 2
+        if _price_of(context, one.last + 1) in (figure.first, figure.first + 1):
+            return one.low
+    return 1.0
+
+
+def _price_of(context: ScoringContext, at: int) -> int:
+    """The unit of the price of so many pieces, whose number is before token `at`: 'Two Oak Stools are €116'; or -1."""
+    tokens, reader = context.response.tokens, context.reader
+    stop = min(at + _DESCRIBING + 1 + len(context.subjects.true_words), len(tokens))
+    is_named = at > 0 and tokens[at - 1].text in reader.plural_pronouns  # "two of them"
+    small = reader.function_words - reader.copulas
+    while at < stop and (tokens[at].text in small or _names_product(context, tokens[at])):
+        is_named |= tokens[at].text not in small
+        at += 1
+    verbs = reader.copulas | reader.pricing | {":"}
+    if not is_named or at >= len(tokens) or tokens[at].text not in verbs:
+        return -1
+    at += 1
+    at += at < len(tokens) and tokens[at].text in reader.prepositions  # "come to €116"
+    prices = {kind.name for kind in context.kinds.values() if kind.family is not None}
+    found = (n for n in (at, at + 1) if n < len(tokens) and any(unit.kind in prices for unit in tokens[n].units))
+    return next(found, -1)
 
 
 def _names_product(context: ScoringContext, token: Token) -> bool:

@@ -16,6 +16,7 @@ from assay.chat.reading.tokens import CLAUSE_MARKS
 from assay.chat.scoring.context.absences import absences
 from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
+from assay.chat.scoring.context.counts import priced_together
 from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 from assay.chat.scoring.context.own_figures import of_product
 
@@ -93,10 +94,25 @@ def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     found = [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
     if context.domain.uses_places:
         return found
-    found = of_product(context, [(claim, _with_multiples(context, facts)) for claim, facts in found])
+    several = {id(claim): _of_so_many(context, claim, facts) for claim, facts in found}
+    single = [(claim, _with_multiples(context, facts)) for claim, facts in found if several[id(claim)] is None]
+    found = [*of_product(context, single), *((claim, own) for claim, _ in found if (own := several[id(claim)]))]
     told = {fact.role for _, facts in found for fact in facts}
     absent = [claim for claim in absences(context) if claim.said.role not in told]
     return [*found, *((claim, facts_for(context, claim)) for claim in absent)]
+
+
+def _of_so_many(context: ScoringContext, claim: FigureClaim, facts: list[Fact]) -> list[Fact] | None:
+    """The facts for a price of several pieces ('two Oak Stools are €116'); None if it is of one.
+
+    Several may have a price of their own, which no fact gives.
+    """
+    kind = context.kind(claim.what)
+    number = priced_together(context, claim.said) if kind.family is not None else 1
+    if number == 1:
+        return None
+    facts = [replace(fact, value=fact.value * number) for fact in facts]
+    return [fact for fact in facts if claim.said.distance(fact.value) <= kind.near + EPSILON]
 
 
 def _with_multiples(context: ScoringContext, facts: list[Fact]) -> list[Fact]:
