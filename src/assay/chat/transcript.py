@@ -117,13 +117,10 @@ def parse(data: object, where: str) -> Transcript:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the line"
-        if first["type"] == "extra_forbidden":
-            from assay.chat.yamlfile import unknown_key_hint
+        from assay.chat.yamlfile import sentence_of
 
-            hint = unknown_key_hint(Transcript, first["loc"])
-            raise SourceError(f"{field}: there is no such key", where=where, hint=hint) from None
-        hint = first.get("ctx", {}).get("hint") or "See the guide on conversations"
-        raise SourceError(f"{field}: {first['msg']}", where=where, hint=hint) from None
+        what, hint = sentence_of(first["loc"], first, Transcript)
+        raise SourceError(f"{field}: {what}", where=where, hint=hint or "See the guide on conversations") from None
     for number, turn in enumerate(found.turns):
         for place, check in enumerate(turn.checks):
             problem = check.problem()

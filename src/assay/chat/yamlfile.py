@@ -147,7 +147,7 @@ def validated(document: Document, model: type[Model]) -> Model:
             found,
             key=lambda pair: (pair[1]["type"] == "missing" and pair[0][:-1] in odd, document.line(pair[0])),
         )
-        what, hint = _sentence(path, first, model)
+        what, hint = sentence_of(path, first, model)
         others = len({steps for steps, _ in found}) - 1
         more = f"{others} more {'problem' if others == 1 else 'problems'} in the file" if others else None
         raise SourceError(
@@ -333,7 +333,7 @@ def _steps(error: ErrorDetails) -> Steps:
     return (*error["loc"], *error.get("ctx", {}).get("at", ()))
 
 
-def _sentence(path: Steps, error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
+def sentence_of(path: Steps, error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
     """What is wrong with a node, and what to do about it."""
     kind = error["type"]
     if kind == "refused":

@@ -89,3 +89,38 @@ def test_checks_of_transcripts_that_no_answer_could_pass_are_errors(check: objec
     turn = {"user": "Hi", "assistant": "Hello!"}
     with pytest.raises(SourceError, match=says):
         parse({"agent": "a", "scenario": "s", "turns": [turn, {**turn, "checks": [check]}]}, "t")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ({"turns": "x"}, r"t.jsonl:1: turns: must be a list, got 'x'"),
+        ({"agent": 5}, r"t.jsonl:1: agent: must be text, got the number 5. Put it in quotes"),
+        ({"domain": "wether"}, r"t.jsonl:1: there is no domain called 'wether'. Did you mean 'weather'\?"),
+        ({"language": "xx"}, r"t.jsonl:1: there is no language called 'xx'. Known: de, en, fr"),
+        (
+            {"turns": [{"user": "x", "tool_calls": [{"nam": "x"}]}]},
+            r"t.jsonl:1: turns.0.tool_calls.0.name: must be given",
+        ),
+    ],
+)
+def test_a_wrong_line_is_told_with_its_place_and_in_plain_words(
+    line: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    whole = {"agent": "a", "scenario": "s", "turns": [{"user": "Hi", "assistant": "Hello!"}]}
+    file = tmp_path / "t.jsonl"
+    file.write_text(json.dumps(whole | line), encoding="utf-8")
+    with pytest.raises(SourceError, match=says):
+        read_transcripts(file)
+
+
+def test_a_misspelt_role_of_a_message_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    for role, is_wrong in (("usr", True), ("assitant", True), ("developer", False), ("tracing", False)):
+        messages = [{"role": role, "content": "x"}, {"role": "user", "content": "Hi"}]
+        file.write_text(json.dumps({"messages": messages}), encoding="utf-8")
+        if is_wrong:
+            with pytest.raises(SourceError, match=rf"messages\[0\]: there is no role '{role}'. Did you mean"):
+                read_transcripts(file)
+        else:
+            assert len(read_transcripts(file)) == 1

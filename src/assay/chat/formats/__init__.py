@@ -9,14 +9,17 @@ import codecs
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from assay.chat.domains import DOMAINS
 from assay.chat.formats.exported import from_spans
 from assay.chat.formats.openai import from_messages, is_message_list
 from assay.chat.formats.repetitions import Repetitions
 from assay.chat.formats.truths import check_truths
+from assay.chat.reading.language_files import shipped_languages
 from assay.chat.transcript import Transcript, Transcripts, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
@@ -88,6 +91,11 @@ def read_transcripts(
     return Transcripts(found, source=str(path), sha256=hashlib.sha256(content).hexdigest())
 
 
+@cache
+def _languages() -> list[str]:
+    return shipped_languages()
+
+
 def _transcript(
     record: Any,
     where: str,
@@ -105,6 +113,12 @@ def _transcript(
     else:
         found = parse(record, where)
     found = _in_domain(found, domain)
+    if found.language not in _languages():
+        error = unknown_name("language", found.language, _languages())
+        raise SourceError(error.what, where=where, hint=error.hint)
+    if found.domain not in DOMAINS.names():
+        error = unknown_name("domain", found.domain, DOMAINS.names())
+        raise SourceError(error.what, where=where, hint=error.hint)
     check_truths(found, where, is_messages=is_messages, read=read_truths)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import Transcript, parse
 from assay.errors import SourceError
 
+_ROLES = ("user", "assistant", "tool", "function", "system", "developer")
 _OF_TRANSCRIPT = ("repetition", "domain", "language", "names", "preferences", "characteristics")
 _OF_LAST_TURN = ("truth", "response_time", "expected_calls", "checks")
 
@@ -50,6 +52,11 @@ def from_messages(
             answered = calls.get(str(message.get("tool_call_id"))) or _by_name(_last(turns), message.get("name"))
             if answered is not None:
                 _set_result(answered, text)
+        elif (near := difflib.get_close_matches(role, _ROLES, n=1, cutoff=0.7)) and role not in _ROLES:
+            # Others, such as a tool's own progress, are left out; this one is misspelt.
+            raise SourceError(
+                f"messages[{at}]: there is no role '{role:.60}'", where=where, hint=f"Did you mean '{near[0]}'?"
+            )
     if turns:
         turns[-1] |= {name: fields[name] for name in _OF_LAST_TURN if name in fields}
     return parse(
