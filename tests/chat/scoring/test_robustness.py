@@ -135,6 +135,11 @@ REFUSED = ToolCall(name="look_up", arguments={"raw": "Rom"}, error="not JSON")
             "30 °C",
             ["ran look_up with city='Ro'"],
         ),
+        (
+            Record(tool_calls=[ToolCall(name="look_up", arguments={"city": city}) for city in "ABC"], model_calls=2),
+            "30 °C",
+            ["ran 3 calls with other arguments"],
+        ),
         (Record(status="failed", breakdown="crash", reason="its process ended"), "", ["ended its process"]),
     ],
 )

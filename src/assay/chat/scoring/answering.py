@@ -91,7 +91,7 @@ def _answer(unscored: UnscoredTurn, context: ScoringContext, entries: dict[str, 
     if record is not None and record.quirk is not None:
         says_so = bool(context.errors or context.response.all("missing"))
         altered = _altered(record, said)
-        failures = (*failures, *altered)
+        failures = (*altered, *failures)  # the first says why the others fail
         # Where only the default rule is left, the model's own answer is the right one.
         is_as_meant = not altered and is_undisturbed(record, said) and meets_demands(turn, entries, context)
         outcome = outcome_of(is_right=is_as_meant or not failures, says_so=says_so)

@@ -119,7 +119,10 @@ def reactions(
     if again > 0:
         found.append(f"repeated {counted(again, 'request')}")
     others = altered_calls(record) or _with_other_arguments(record.tool_calls, expected or ())
-    found += [f"ran {call.name} {with_arguments(call)}" for call in others[:_MOST_CALLS]]
+    if len(others) > _MOST_CALLS:
+        found.append(f"ran {counted(len(others), 'call')} with other arguments")
+    else:
+        found += [f"ran {call.name} {with_arguments(call)}" for call in others]
     if limit is not None and record.model_calls >= limit:
         found.append(f"called the model {times(record.model_calls)}")
     if record.breakdown is not None and response:
