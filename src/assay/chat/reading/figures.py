@@ -149,6 +149,8 @@ class _Parser(SharedUnitReader):
         super().__init__(reading, grammar)
         self.grammar: FigureReader = grammar
         self.former = {mention.last for mention in reading.all("former.surely")}
+        changes = ((kind, reading.lists.get(f"change.{kind}")) for kind in grammar.kinds)
+        self.differing = {kind: {one.first for one in found} for kind, found in changes if found}
         self.moments: set[int] = set()
         for moment in reading.moments:
             self.moments.update(range(moment.first, moment.last + 1))
@@ -235,9 +237,8 @@ class _Parser(SharedUnitReader):
             if other is not None:
                 other_unit, other_last = self.unit_after(other.last)
                 same = unit is None or (other_unit is not None and other_unit.kind == unit.kind)
-                is_change = other_unit is not None and any(
-                    one.first == other_last + 1 for one in self.reading.all(f"change.{other_unit.kind}")
-                )  # "15 °C – seven degrees down on yesterday"
+                # "15 °C – seven degrees down on yesterday"
+                is_change = other_unit is not None and other_last + 1 in self.differing.get(other_unit.kind, ())
                 if same and not is_change and (other_unit is not None or unit is not None):
                     second, last = other, other_last
                     low_unit, unit = unit or other_unit, other_unit or unit

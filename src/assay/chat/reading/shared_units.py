@@ -203,12 +203,10 @@ class SharedUnitReader(UnitReader):
             unit = self.unit_in_sentence(number, kind)
             return self.usual_unit(self.units.kinds[kind], number.value) if unit is None and number.value < 0 else unit
         if number.first in self.changing and (kind := next(iter(self.shared.bare), None)):
-            unit = self.unit_after(self.changing[number.first])[0] or self.unit_in_sentence(number, kind)
-            return (
-                unit
-                if unit is not None and unit.kind == kind
-                else self.usual_unit(self.units.kinds[kind], number.value)
-            )
+            other, known = self.changing[number.first], self.reading.quantities
+            unit = self.unit_after(other)[0] or (known[-1].unit if known and known[-1].first == other else None)
+            is_alike = unit is not None and unit.kind == kind
+            return unit if is_alike else self.usual_unit(self.units.kinds[kind], number.value)
         if self.shared.bare and (kind := self.described(number)):
             return self.usual_unit(self.units.kinds[kind], number.value)
         kind = self.counted(number.last) if self.counting and not number.decimals else None

@@ -6,19 +6,23 @@ Knows words, times and dates; the words beside them are the data of the language
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from assay.chat.reading.positions import within
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS
 
 if TYPE_CHECKING:
-    from assay.chat.reading.text import Reading
+    from assay.chat.reading.dates import Moment
+    from assay.chat.reading.text import Mention, Reading
 
 # Lists whose words are not of the text's own time after such a 'since', or give no reason with it.
 _TIMED = ("times", "part_of_day", "earlier", "later", "reasons", "flow")
 _ENDS = CLAUSE_MARKS | STOPS
 # How many tokens a time has at most, and how many after 'since' are searched for a verb of the present.
 _LONGEST, _VERB_REACH = 9, 4
+# Of a long clause, so many tokens before 'since' are searched.
+_CLAUSE = 30
 
 
 class SinceReader:
@@ -36,25 +40,32 @@ class SinceReader:
 
     def read(self, reading: Reading) -> None:
         """Take what a time since when something is so names out of the lists of times and reasons."""
+        taken: set[int] = set()
         for since in reading.all("since"):
             last = self._end_of_time(reading, since.first)
             if last is None and self._is_event(reading, since.first):
                 last = since.last
-            if last is None:
-                continue
-            for key in [key for key in reading.lists if key.partition(".")[0] in _TIMED]:
-                reading.lists[key] = [one for one in reading.lists[key] if not since.first <= one.first <= last]
-                if not reading.lists[key]:
-                    del reading.lists[key]
+            if last is not None:
+                taken.update(range(since.first, last + 1))
+        for key in [key for key in reading.lists if key.partition(".")[0] in _TIMED] if taken else ():
+            reading.lists[key] = [one for one in reading.lists[key] if one.first not in taken]
+            if not reading.lists[key]:
+                del reading.lists[key]
 
     def _end_of_time(self, reading: Reading, since: int) -> int | None:
         """The last token of the time after 'since', if nothing is said of that time: then it is a reason."""
-        tokens = reading.tokens
-        named = {at for one in reading.all("times") for at in range(one.first, one.last + 1)}
-        named |= {at for one in reading.all("part_of_day") for at in range(one.first, one.last + 1)}
-        named |= {at for one in reading.moments for at in range(one.first, one.last + 1)}
+        tokens, stop = reading.tokens, since + 1 + _LONGEST
+        named: set[int] = set()
+        near: tuple[Sequence[Mention | Moment], ...] = (
+            reading.all("times"),
+            reading.all("part_of_day"),
+            reading.moments,
+        )
+        for times in near:
+            for one in within(times, since + 1, stop):
+                named.update(range(one.first, one.last + 1))
         last, is_time = since, False
-        for at in range(since + 1, min(since + 1 + _LONGEST, len(tokens))):
+        for at in range(since + 1, min(stop, len(tokens))):
             token = tokens[at]
             if token.text.endswith(self._possessive) and at in named:
                 return None  # "since yesterday's rain left puddles"
@@ -75,7 +86,7 @@ class SinceReader:
         """Whether something has been so since an event: 'it has been raining since the storm passed'."""
         tokens = reading.tokens
         first = since
-        while first > 0 and tokens[first - 1].text not in _ENDS:
+        while first > max(0, since - _CLAUSE) and tokens[first - 1].text not in _ENDS:
             first -= 1
         if self._perfect.isdisjoint([token.text for token in tokens[first:since]]):
             return False

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # "The usual price is about €80": how many tokens may stand between such words and their figure.
 _NEAR = 3
+# Of long sentences, so many tokens around a former figure are searched for the present one.
+_FAR = 200
 # Roles of figures that are not of the subject itself.
 _NOT_OF_SUBJECT = frozenset({"other", "change", "recurring"})
 # Quotation marks, each with those that can close it.
@@ -92,6 +94,7 @@ def _withdraw_former(reading: Reading) -> None:
         first = _sentences_back(reading, figure.first, 1)  # "It is €64. It was €80 last week."
         if reading.sentence(min(last + 1, len(reading.tokens) - 1)) in reading.sentences_with("former.now"):
             last = _sentences_on(reading, last, 1)  # "It retails at €80. It's on sale for €64."
+        first, last = max(first, figure.first - _FAR), min(last, figure.last + _FAR)
         alike = [one for one in within(reading.quantities, first, last + 1) if one.kind == figure.kind]
         others = any(one.asserted and one.role != "recurring" for one in alike if one is not figure)
         if others or is_ended or mention.keys[0] == "former.surely":

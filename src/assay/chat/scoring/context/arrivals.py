@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.chat.reading.dates import WEEKDAYS, Moment
+from assay.chat.reading.positions import within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reading
 from assay.chat.scoring.context.days import day_name
@@ -26,6 +27,8 @@ _NO_DAY = frozenset({"now", "later", "yesterday", "morning", "midday", "afternoo
 _WEEK = 7
 _SATURDAY = 5
 _IN_WORDS = "arriving"
+# What is said of a faster delivery is at most this many tokens away from its name.
+_LONGEST_OPTION = 40
 # "Before Saturday" is right up to so many days before.
 _SHORTLY_BEFORE = 3
 
@@ -170,13 +173,15 @@ def _of_others(context: ScoringContext) -> set[int]:
             first, last = response.sentence(one.first)
             after = bisect_right(ends, one.first)
             start = max(first, ends[after - 1] + 1) if after else first
-            found.update(range(start, min(last, _next_option(ends, after, last, response)) + 1))
+            stop = min(last, _next_option(ends, after, last, response), one.first + _LONGEST_OPTION)
+            found.update(range(max(start, one.first - _LONGEST_OPTION), stop + 1))
     return found
 
 
 def _next_option(ends: Sequence[int], after: int, last: int, response: Reading) -> int:
     """Where the clause ends that names a faster delivery, with what a comma adds: 'in a hurry, express takes …'."""
-    while after < len(ends) and ends[after] <= last and response.tokens[ends[after]].text == ",":
+    furthest = after + 2
+    while after < min(furthest, len(ends)) and ends[after] <= last and response.tokens[ends[after]].text == ",":
         after += 1
     return ends[after] if after < len(ends) else last
 
@@ -193,7 +198,8 @@ def _is_span(context: ScoringContext, span: Quantity, when: _Truth) -> bool | No
         return None
     far = context.kind(span.kind).far + EPSILON
     response = context.response
-    if any(span.first <= one.last and one.first <= span.last for one in response.all("working_days")):
+    working = within(response.all("working_days"), span.first, span.last + 1)
+    if working:
         days = [when.today + timedelta(days=n) for n in range(1, int(when.days) + 1)]
         return span.distance(sum(day.weekday() < _SATURDAY for day in days)) <= far
     return span.distance(when.days) <= far
@@ -226,12 +232,11 @@ def _is_named_day(context: ScoringContext, mention: Mention, when: _Truth) -> bo
 
 def _longest(mentions: Sequence[Mention]) -> list[Mention]:
     """Mentions that are not inside another: 'early next week' without its 'next week'."""
-    covered = [range(one.first, one.last + 1) for one in mentions]
-    return [
-        one
-        for one in mentions
-        if not any(one.first in span and one.last in span and len(span) > one.last - one.first + 1 for span in covered)
-    ]
+    kept: list[Mention] = []
+    for one in sorted(mentions, key=lambda mention: (mention.first, -mention.last)):
+        if not kept or one.last > kept[-1].last:
+            kept.append(one)
+    return kept
 
 
 def _is_in_words(mention: Mention, when: _Truth) -> bool | None:

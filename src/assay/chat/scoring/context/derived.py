@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Of a long answer, at most so many figures and numbers are combined.
 _MOST_BASES, _MOST_FACTORS, _MOST_SUMMED = 12, 12, 4
+# Of more figures, none is derived: each is looked at beside all others.
+_MOST_DERIVED = 60
 # A number beyond these counts nothing that somebody buys.
 _LEAST_FACTOR, _LARGEST_FACTOR = 2, 10_000
 _PERCENT = "percentage"
@@ -36,7 +38,7 @@ def without_derived(
     left = list(claims)
     based = {one.what for one in bases} | {fact.kind for fact in context.truth.facts}
     open_claims = [claim for claim in claims if claim.what in based]
-    if not open_claims:
+    if not open_claims or len(claims) + len(bases) > _MOST_DERIVED:
         return left
     if context.reader.multiplied.isdisjoint([claim.what for claim in open_claims]):
         combining = context.reader.arithmetic.combining

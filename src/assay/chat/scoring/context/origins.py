@@ -91,7 +91,8 @@ def _told_to(last: int, response: Reading) -> int | None:
         if figure.last == last:
             return figure.first if figure.low == figure.high and figure.role != "other" else None
     if last >= 0 and response.tokens[last].is_number:
-        return last if last in response.numbers else None
+        at = bisect_left(response.numbers, last)
+        return last if response.numbers[at : at + 1] == [last] else None
     states = response.all("states")
     at = bisect_left(states, last + 1, key=FIRST) - 1
     if at < 0 or last - states[at].last >= _DESCRIBING:

@@ -49,7 +49,7 @@ def _without_derived(context: ScoringContext, found: _Compared) -> _Compared:
 
     A figure that should follow and does not is compared as if it stood alone.
     """
-    if len(found) < 2 or context.question.counting[1]:
+    if not 2 <= len(found) <= _MOST_OTHERS or context.question.counting[1]:
         return found
     close = {claim.what: context.kind(claim.what).near + EPSILON for claim, _ in found}
     right = [

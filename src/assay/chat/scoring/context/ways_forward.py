@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # How far after an action it says where or when, and how far before it somebody is named or a negation stands.
 _REACH, _BEFORE = 12, 4
+# Of a long sentence or clause, so many tokens are looked at.
+_SENTENCE = 60
 # Between a source of information and what it does: "the shop in town can tell".
 _LINKS = 3
 _ENDS = CLAUSE_MARKS | STOPS
@@ -52,7 +54,8 @@ class _Finder:
         self.words = context.reader.way_words
         self.ends = context.reader.clause_ends(context.response)
         self.negations = sorted(one.last for one in self.response.all("negation"))
-        self.failed = [one.first for key in ("error", "missing") for one in self.response.all(key)]
+        self.failed = sorted(one.first for key in ("error", "missing") for one in self.response.all(key))
+        self.stated = [one for one in self.response.quantities if one.asserted]
         self.unsaid = context.unsaid
 
     def find(self) -> Ways:
@@ -83,6 +86,7 @@ class _Finder:
         if text not in self.words.connectives:
             return True
         first, last = self.response.sentence(said.first)
+        first, last = max(first, said.first - _SENTENCE), min(last, said.last + _SENTENCE)
         if any(self.tokens[at].text in self.words.nothing for at in range(first, said.first)):
             return False  # "there's nothing you can do instead"
         rest = [*range(first, said.first), *range(said.last + 1, last + 1)]
@@ -101,7 +105,8 @@ class _Finder:
         first, last = self.response.sentence(at)
         n = bisect_left(self.ends, at)
         start = max(first, self.ends[n - 1] + 1 if n else 0)
-        return start, min(last + 1, self.ends[n] if n < len(self.ends) else last + 1)
+        stop = min(last + 1, self.ends[n] if n < len(self.ends) else last + 1)
+        return max(start, at - _SENTENCE), min(stop, at + _SENTENCE)
 
     def is_denied(self, at: int) -> bool:
         """Whether a negation stands shortly before a token of the same clause: 'please don't try again'."""
@@ -144,7 +149,7 @@ class _Finder:
             if token.kind == "word" and token.capital and token.text not in self.words.own:
                 return True
         response = self.response
-        found = (response.all("times"), response.moments, [one for one in response.quantities if one.asserted])
+        found = (response.all("times"), response.moments, self.stated)
         return any(within(one, first, stop) for one in found)
 
     def is_offered(self, at: int) -> bool:
@@ -182,7 +187,8 @@ class _Finder:
     def is_failure(self, at: int) -> bool:
         """Whether the clause of a token is that which reports a failure."""
         first, stop = self.clause(at)
-        return any(first <= one < stop for one in self.failed)
+        n = bisect_left(self.failed, first)
+        return n < len(self.failed) and self.failed[n] < stop
 
     def is_restored(self, at: int) -> bool:
         """Whether something is said to work again at a time: 'it should be back by noon'."""
