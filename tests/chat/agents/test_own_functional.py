@@ -78,6 +78,27 @@ def test_what_takes_something_else_is_refused_with_what_it_may_take(
         said(attribute, ASKED, world=world, tracing=tracing)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "words"),
+    [
+        (
+            "builder",
+            r"of type StateGraph, not a compiled graph.*Compile it and name what that gives: graph = builder.comp",
+        ),
+        ("echo", r"of type function, not a compiled graph.*Write NAME=langgraph_functional:echo for a plain function"),
+        (
+            "tools",
+            r"of type dict, not a compiled graph.*Write NAME=langgraph:module:attribute, where attribute is a com",
+        ),
+    ],
+)
+def test_what_is_no_graph_is_refused_with_what_to_write(
+    attribute: str, words: str, world: World, tracing: Tracing
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        said(attribute, ASKED, world=world, tracing=tracing)
+
+
 def test_a_return_value_that_is_no_answer_fails_the_turn_with_its_keys(world: World, tracing: Tracing) -> None:
     (asked,) = said("essay", ASKED, world=world, tracing=tracing)
     assert "'essay' returned a value of type dict with the keys essay, review, not an answer" in str(asked.error)

@@ -168,11 +168,20 @@ async def _opened(framework: str, pointer: str, setup: Setup, deps: str | None) 
     if not isinstance(found, own.TYPES):
         raise UnfitObjectError(
             f"'{pointer}' is of type {type(found).__name__}, not {FRAMEWORKS[framework].takes}",
-            hint=f"Write NAME={framework}:module:attribute, where attribute is {FRAMEWORKS[framework].takes}",
+            hint=_what_to_write(found, framework, pointer),
         )
     given = {} if deps is None else {"deps": Dependencies(await _loaded(deps))}
     async with own.open_own(setup, found, **given) as agent:
         yield agent
+
+
+def _what_to_write(found: Any, framework: str, pointer: str) -> str:
+    """What to do about an object of another type."""
+    if inspect.isroutine(found):
+        return f"Write NAME={pointer} for a plain function, without the framework"
+    if not isinstance(found, type) and callable(getattr(found, "compile", None)):
+        return f"Compile it and name what that gives: graph = {pointer.rpartition(':')[2]}.compile()"
+    return f"Write NAME={framework}:module:attribute, where attribute is {FRAMEWORKS[framework].takes}"
 
 
 def _set_environment(setup: Setup) -> None:

@@ -48,8 +48,10 @@ def tables(result: LoadResult, *, full: bool = False) -> RenderableType:
     return Group(*parts)
 
 
-def _steps(load: AgentLoad, full: bool) -> Table:
-    table = plain_table(f"{escape(load.agent)} · times of a turn in ms; own is the framework's share")
+def _steps(load: AgentLoad, full: bool) -> Group:
+    # On a line of its own: inside the table the title would wrap if the table is narrow.
+    title = Text(f"{plain(load.agent)} · times of a turn in ms; own is the framework's share", style="bold")
+    table = plain_table("")
     table.add_column("users", justify="right")
     shown = (*_COLUMNS, *(_FULL if full else ()))
     for _, heading, _ in shown:
@@ -60,7 +62,7 @@ def _steps(load: AgentLoad, full: bool) -> Table:
         table.add_row(f"{users:,}", *cells, style=mark)
     if load.failure:
         table.caption = Text(shorten(plain(load.failure), 300), style="red")
-    return table
+    return Group(title, table)
 
 
 def _summary(result: LoadResult) -> Table:

@@ -111,4 +111,5 @@ def echo(state: Question) -> Question:
     return state
 
 
-without_messages = StateGraph(Question).add_node("echo", echo).add_edge(START, "echo").compile()
+builder = StateGraph(Question).add_node("echo", echo).add_edge(START, "echo")
+without_messages = builder.compile()
