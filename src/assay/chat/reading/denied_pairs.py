@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.reading.positions import FIRST
+from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import STOPS
 
@@ -21,6 +21,8 @@ _STATES = "states"
 _PARTS = frozenset({_STATES, "tells", "topic"})
 # How many tokens may stand between the 'and' and what it adds: "30 °C and brilliantly sunny".
 _BETWEEN = 3
+# What is so instead is at most this many tokens later.
+_REPLACED = 40
 # How many tokens may stand between the first part and the 'and': "30 °C in Oslo and sunny".
 _BEFORE = 3
 
@@ -47,6 +49,7 @@ class PairReader:
         if not self._of_pairs or len(negations) == 0:
             return
         parts = sorted([one for one in said if _is_part(one)], key=FIRST)
+        denied: list[Mention | Quantity] = []
         for first, second in _pairs(parts):
             if not first.refuted or not second.asserted or not self._are_joined(reading, first, second):
                 continue
@@ -60,8 +63,8 @@ class PairReader:
             else:
                 is_pair = self._is_other_state(reading, first, second, parts)
             if is_pair:
-                _deny(second, parts)
-                _deny(first, parts)
+                denied += [first, second]
+        _deny(denied, parts)
 
     def _denies_pairs(self, reading: Reading, negation: int) -> bool:
         token = reading.tokens[negation]
@@ -80,11 +83,10 @@ class PairReader:
         after = reading.tokens[second.last + 1].text if second.last + 1 < len(reading.tokens) else ""
         if first.keys[-1] == second.keys[-1] or after in self._verbs:
             return False
-        last = reading.sentence(second.first)[1]
+        last = min(reading.sentence(second.first)[1], second.last + _REPLACED)
         return any(
             not isinstance(one, Quantity) and one.asserted and one.keys[-1] == _STATES and one.keys != second.keys
-            for one in parts
-            if second.last < one.first <= last
+            for one in within(parts, second.last + 1, last + 1)
         )
 
     def _are_joined(self, reading: Reading, first: Mention | Quantity, second: Mention | Quantity) -> bool:
@@ -121,24 +123,18 @@ def _is_replaced(reading: Reading, denied: Quantity, last: Mention | Quantity) -
     end = reading.sentence(last.first)[1]
     if end + 1 < len(reading.tokens):
         end = reading.sentence(end + 1)[1]
-    return any(
-        one.kind == denied.kind and one.role == denied.role and one.asserted and last.last < one.first <= end
-        for one in reading.quantities
-        if one is not denied
-    )
+    after = within(reading.quantities, last.last + 1, min(end, last.last + _REPLACED) + 1)
+    return any(one.kind == denied.kind and one.role == denied.role and one.asserted for one in after)
 
 
-def _deny(part: Mention | Quantity, parts: Sequence[Mention | Quantity]) -> None:
-    """Deny a part of a pair, unless it is claimed elsewhere: 'it isn't 30 °C and raining, it's 12 °C and raining'."""
-    part.asserted = False
-    part.denied = part.refuted = not any(one.asserted and _is_same(one, part) for one in parts)
+def _deny(denied: Sequence[Mention | Quantity], parts: Sequence[Mention | Quantity]) -> None:
+    """Deny parts of pairs, but not what is claimed elsewhere: 'it isn't 30 °C and raining, it's 12 °C and raining'."""
+    for part in denied:
+        part.asserted = False
+    claimed = {_content(one) for one in parts if one.asserted} if denied else set()
+    for part in denied:
+        part.denied = part.refuted = _content(part) not in claimed
 
 
-def _is_same(one: Mention | Quantity, other: Mention | Quantity) -> bool:
-    if isinstance(one, Quantity) or isinstance(other, Quantity):
-        return (
-            isinstance(one, Quantity)
-            and isinstance(other, Quantity)
-            and (one.kind, one.low, one.high) == (other.kind, other.low, other.high)
-        )
-    return one.keys == other.keys
+def _content(part: Mention | Quantity) -> tuple[object, ...]:
+    return (part.kind, part.low, part.high) if isinstance(part, Quantity) else part.keys

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 INTENTION = "intention"
 """The list of words by which a text says that something is wished or yet to be found out."""
 _HOPED, _PROMISED, _AFTER = f"{INTENTION}.hoped", f"{INTENTION}.promised", f"{INTENTION}.after"
+# At most so many tokens are wished at once, so that the time of reading is linear in the length of a text.
+_REACH = 40
 # "Let me check the rain, and it's 12 °C": a verb at most this many tokens after an 'and' begins another sentence.
 _ADDED = 2
 
@@ -56,7 +58,8 @@ class IntentionReader:
         at = mention.last + 1
         if kind == _HOPED and at < len(tokens) and tokens[at].text == ",":
             at += 1  # "hopefully, it stays dry"
-        while at < len(tokens):
+        stop = min(len(tokens), at + _REACH)
+        while at < stop:
             text = tokens[at].text
             if text in STOPS or text in self._reasons:
                 break
@@ -70,7 +73,7 @@ class IntentionReader:
     def _before(self, reading: Reading, mention: Mention) -> range:
         """The tokens from the start of the clause to words at its end: 'we'll have sun, with any luck'."""
         tokens = reading.tokens
-        first = reading.sentence(mention.first)[0]
+        first = max(reading.sentence(mention.first)[0], mention.first - _REACH)
         at = mention.first - (mention.first > first and tokens[mention.first - 1].text == ",")
         while at > first and tokens[at - 1].text not in self._clause_ends:
             at -= 1

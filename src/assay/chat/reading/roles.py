@@ -41,6 +41,8 @@ _ROLE_REACH = 5
 # "Thursday's high in Phoenix is forecast at 86 °F."
 _NOUN_REACH = 8
 _NOUNS = (".high", ".low")
+# A clause begins at most this many tokens before a figure in it.
+_CLAUSE_REACH = 40
 # A label before a colon has at most this many tokens: "Lake water: 19 °C".
 _LABEL = 3
 # So many tokens may be before a role that begins its sentence: "Factoring in the wind chill, it's more like 3 °C".
@@ -245,7 +247,8 @@ class _Roles:
         tokens, start = self.tokens, self.reading.sentence(first)[0]
         if first < start + 2 or tokens[first - 2].text not in self.grammar.listing:
             return False
-        clause = next((at for at in range(first - 2, start, -1) if tokens[at - 1].text in self.grammar.ends), start)
+        near = range(first - 2, max(start, first - _CLAUSE_REACH), -1)
+        clause = next((at for at in near if tokens[at - 1].text in self.grammar.ends), start)
         starts = [at + (tokens[at].text in self.grammar.function_words) for at in {start, clause}]
         return any(tokens[at].text in foreign.subjects for at in starts)
 

@@ -172,8 +172,8 @@ def _set_aside(reading: Reading, from_words: frozenset[str]) -> None:
         before = [one for one in own if 0 < mention.first - one.last <= 1]
         sort = mention.keys[0]
         if sort == "aside.offer":
-            plain = [one.first for one in reading.all("plain_offer") if mention.last < one.first <= last]
-            aside = [one for one in own if mention.last < one.first < min(plain, default=last + 1)]
+            plain = within(reading.all("plain_offer"), mention.last + 1, last + 1)
+            aside = [one for one in own if mention.last < one.first < (plain[0].first if plain else last + 1)]
             if len(aside) > 1 and tokens[aside[0].first - 1].text in from_words:
                 del aside[0]  # "20 % off takes it from €80 to €64"
         elif sort == "aside.each":
