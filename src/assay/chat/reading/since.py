@@ -23,6 +23,7 @@ _ENDS = CLAUSE_MARKS | STOPS
 _LONGEST, _VERB_REACH = 9, 4
 # Of a long clause, so many tokens before 'since' are searched.
 _CLAUSE = 30
+_EVENT = 10
 
 
 class SinceReader:
@@ -34,6 +35,7 @@ class SinceReader:
         self._times = frozenset(words.get("times", ()))
         self._after = frozenset(words.get("after_time", ()))
         self._perfect = frozenset(words.get("perfect", ()))
+        self._past = frozenset(words.get("past", ()))
         self._present = frozenset(words.get("present", ()))
         self._subjects = frozenset(words.get("subjects", ()))
         self._possessive = tuple(language.get("possessive_endings", ()))
@@ -44,7 +46,7 @@ class SinceReader:
         for since in reading.all("since"):
             last = self._end_of_time(reading, since.first)
             if last is None and self._is_event(reading, since.first):
-                last = since.last
+                last = self._end_of_event(reading, since.first)
             if last is not None:
                 taken.update(range(since.first, last + 1))
         for key in [key for key in reading.lists if key.partition(".")[0] in _TIMED] if taken else ():
@@ -85,10 +87,20 @@ class SinceReader:
     def _is_event(self, reading: Reading, since: int) -> bool:
         """Whether something has been so since an event: 'it has been raining since the storm passed'."""
         tokens = reading.tokens
+        following = [token.text for token in tokens[since + 1 : since + 1 + _VERB_REACH]]
+        if not self._present.isdisjoint(following):
+            return False
+        is_added = since > 0 and tokens[since - 1].kind == "word"  # ", since the rain started" gives a reason
+        if is_added and not self._past.isdisjoint(following):
+            return True
         first = since
         while first > max(0, since - _CLAUSE) and tokens[first - 1].text not in _ENDS:
             first -= 1
-        if self._perfect.isdisjoint([token.text for token in tokens[first:since]]):
-            return False
-        following = [token.text for token in tokens[since + 1 : since + 1 + _VERB_REACH]]
-        return self._present.isdisjoint(following)
+        return not self._perfect.isdisjoint([token.text for token in tokens[first:since]])
+
+    def _end_of_event(self, reading: Reading, since: int) -> int:
+        """The last token of what happened since when something is so: 'since the front came through on Monday'."""
+        last = since
+        while last + 1 < min(len(reading.tokens), since + 1 + _EVENT) and reading.tokens[last + 1].text not in _ENDS:
+            last += 1
+        return last

@@ -41,6 +41,10 @@ def _span(day: Mention, response: Reading, reader: Reader) -> tuple[int, int] | 
         opener = -1 if last is None else _opener_of(day.first, response, reader, is_past=is_past)
         if last is None or (opener < 0 and not (is_past and response.tokens[day.last + 1].is_number)):
             return None
+        after = last + 2
+        if after < len(response.tokens) and response.tokens[after - 1].text in reader.and_words:
+            added = _told_from(after, response)  # "Sunday's 22 °C and sun"
+            last = last if added is None or opener < 0 else added
         return max(opener, 0) if opener >= 0 else day.first, last
     at = day.first - 1
     while at > 0 and at >= day.first - _LINKS and response.tokens[at].text in reader.before_days:
