@@ -57,6 +57,7 @@ class Clauses:
         self._after_negation = frozenset(negation["after"])
         self._final = frozenset(negation.get("final", ()))
         self._free = frozenset(negation.get("compounds", ()))
+        self._prepositional = frozenset(negation.get("prepositional", ()))
         self._labels = Labels(negation)
         self._free_endings = [f"-{word}" for word in self._free]
         self._closing = frozenset(negation.get("closing", ()))
@@ -395,6 +396,8 @@ class Clauses:
         a form of 'be' has to say that something happens or is there.
         """
         token = tokens[at]
+        if token.text in self._prepositional:
+            return False  # "18 °C without a cloud"
         if token.text in self._final:
             return True
         following = at + 1
