@@ -198,7 +198,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
             named_now |= claim.what in sets.wanted and claim.part is None
             if claim.what in sets.against:
                 (contradicting if claim.part is None else later_today).append(claim.said)
-            elif claim.what in sets.instead and claim.part is None:
+            elif claim.what in sets.instead:
                 instead.append(claim.said)
     if not named_now or context.asks_later:  # "clear now, with snow this evening" is right if it is clear
         contradicting += later_today

@@ -17,19 +17,25 @@ from assay.chat.reading.language_files import read_language, read_toml
 from assay.chat.reading.stems import Stemmer
 from assay.errors import UsageError
 
+# The end of an address such as yr.no or www.bbc.co.uk, which is one word. Ends that are also words that often begin a
+# sentence are left out: "sunny.it".
+_ADDRESS = (
+    r"(?:(?:\.[a-z][a-z\d-]{1,30}){0,3}"
+    r"\.(?:com|org|net|gov|edu|info|io|app|dev|eu|uk|ie|ca|au|nz|no|se|dk|fi|nl|de|ch|fr|pl|cz|jp)(?![\w'’]))?+"
+)
 # One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
 # Tags, entities and emphasis marks are formatting and are ignored.
 _KINDS = {
     "number": r"\d+(?:[.,．，٫٬]\d+)*",
     "degree": r"&deg;|&\#176;|[°º˚]",
-    "word": r"[^\W\d_º]+(?:['’ʼ‘`´][^\W\d_º]+)*",
+    "word": r"[^\W\d_º]+(?:['’ʼ‘`´][^\W\d_º]+)*" + _ADDRESS,
     "newline": r"\n",
     "format": r"</?[A-Za-z][^<>\n]{0,200}>|&nbsp;|[*_~`]+",
     "mark": r"[^\w\s]",
 }
 TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
 # The first two alternatives are what the last one would find; most tokens are these, and they are found faster.
-_PLAIN_WORD = r" ?[A-Za-z]++(?=[ .,;:!?\n])"
+_PLAIN_WORD = r" ?[A-Za-z]++(?=[ ,;:!?\n]|\.(?![a-z]))"
 _PLAIN_MARK = r"[.,;:!?()%/]"
 PIECE = re.compile(rf"{_PLAIN_WORD}|{_PLAIN_MARK}|[^\S\n]*+(?:{'|'.join(_KINDS.values())}|\Z)")
 """A token with the space before it: the pieces of a text follow one another without gaps. The end of a text is one."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay.chat.reading.positions import within
 from assay.chat.reading.text import Mention
-from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS
+from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -68,8 +68,10 @@ class _Finder:
                 fallbacks.append(self.mention(at))
             elif token.text in self.words.offers and self.is_offered(at):
                 alternatives.append(self.mention(at))
-            elif (token.text in self.words.sources and self.tells(at)) or (
-                token.text in self.words.restored and self.is_restored(at)
+            elif (
+                (token.text in self.words.sources and self.tells(at))
+                or (token.text in self.words.restored and self.is_restored(at))
+                or (_is_address(token) and not self.is_denied(at) and not self.is_failure(at))
             ):
                 fallbacks.append(self.mention(at))
             elif token.text in self.words.substitutes and self.is_substitute(at):
@@ -144,7 +146,7 @@ class _Finder:
         """Whether some tokens name a source, a person by a capital letter, a time, or 'again'."""
         for at in range(first, stop):
             token = self.tokens[at]
-            if token.text in self.words.sources or token.text in self.words.again:
+            if token.text in self.words.sources or token.text in self.words.again or _is_address(token):
                 return True
             if token.kind == "word" and token.capital and token.text not in self.words.own:
                 return True
@@ -218,6 +220,11 @@ class _Finder:
         return any(
             not (token.text in idle or token.folded in known or subjects.is_true_word(token.folded)) for token in named
         )
+
+
+def _is_address(token: Token) -> bool:
+    """Whether a word is an address on the web: yr.no."""
+    return token.kind == "word" and "." in token.text
 
 
 def _first(mention: Mention) -> int:
