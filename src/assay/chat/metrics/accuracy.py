@@ -34,7 +34,8 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     for claim in context.figure_claims:
         is_of_truth = claim.what not in in_other_units and claim.said.role != "other" and claim.day != ANOTHER_DAY
         is_checked = is_of_truth and kinds[claim.what].checked and claim.what in context.question.fact_kinds
-        if is_checked and (claim.said.role not in RATES or any(claim is one for one, _ in context.comparable)):
+        is_due = claim.said.role not in RATES and context.question.asks_state
+        if is_checked and (is_due or any(claim is one for one, _ in context.comparable)):
             return None
     if context.comparable or _denied_truth(context) is not None or dates_claimed(context):
         return None
@@ -217,7 +218,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
         contradicting += instead
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
-    return None if named else Finding(note=true[0])
+    return None if named or not context.question.asks_state else Finding(note=true[0])
 
 
 def _crowded(context: ScoringContext) -> Finding | None:
@@ -294,8 +295,15 @@ def _later_missing(context: ScoringContext) -> Finding | None:
         or dates_claimed(context)
         or [claim for claim in context.figure_claims if claim.said.role in _FORECAST and claim.is_about_truth]
         or _tells_asked_day(context)
+        or _is_not_to_be_had(context)
     )
     return None if addressed else Finding()
+
+
+def _is_not_to_be_had(context: ScoringContext) -> bool:
+    """Whether what was asked for at a time is not there: 'Can I get the tent this week?' 'It's sold out.'"""
+    absent = {kind.states.get("none") for kind in context.kinds.values()}
+    return any(claim.affirmed and claim.what in absent for claim in context.asked_claims)
 
 
 def _tells_asked_day(context: ScoringContext) -> bool:

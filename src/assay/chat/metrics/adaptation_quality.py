@@ -23,10 +23,20 @@ def _adapts(context: ScoringContext) -> list[Finding]:
     found: dict[str | None, Finding] = {}
     for name in sorted(context.preferences):
         aspect = context.domain.preferences[name].get("aspect")
-        said = context.said(f"adapts.{name}")
+        said = [one for one in context.said(f"adapts.{name}") if not _denies_truth(context, one)]
         if said and aspect not in found and (aspect is None or has_aspect(context, aspect)):
             found[aspect] = Finding(said[:1], note=name.replace("_", " "))
     return list(found.values())
+
+
+def _denies_truth(context: ScoringContext, adapts: Mention) -> bool:
+    """Whether words deny what is true: 'it will stay dry' adapts to nothing if it rains, and 'to stay dry' does."""
+    tokens = context.response.tokens
+    if adapts.first and tokens[adapts.first - 1].text in context.reader.for_users:
+        return False
+    wanted = context.true_sets.wanted
+    denied = [claim.said for claim in context.asked_claims if not claim.affirmed and claim.what in wanted]
+    return any(said.first <= adapts.last and adapts.first <= said.last for said in denied)
 
 
 def _aware(context: ScoringContext) -> Finding | None:

@@ -208,33 +208,46 @@ def read_relative_days(reading: Reading) -> list[Mention]:
     return found
 
 
-def read_short_weekdays(reading: Reading, and_words: frozenset[str]) -> list[Mention]:
+def read_short_weekdays(reading: Reading, and_words: frozenset[str], openers: frozenset[str]) -> list[Mention]:
     """Abbreviated weekdays that are also other words (Sun, So, Mer), as mentions of the list `times`.
 
-    They are days where a line, a row or a clause begins with them, and another abbreviated weekday is in the text.
+    They are days where a line, a row or a clause begins with them, and another abbreviated weekday is in the text, or
+    alone where a word such as 'on' leads to them and nothing follows: 'You leave on Sun.'
     """
+    listed = reading.all("short")
+    alone = [mention for mention in listed if _stands_alone(reading, mention, openers)] if listed else []
     short = [
         mention
-        for mention in reading.all("short")
+        for mention in listed
         if (_begins_line(reading, mention.first) if mention.keys[0].startswith(_OF_LINE) else True)
         and _begins(reading, mention.first, and_words)
     ]
-    if not short:
+    if not short and not alone:
         return []
     others = {one.keys[0].rpartition(".")[2] for one in short}
     others |= {one.keys[0].rpartition(".")[2] for one in reading.all("times") if one.end - one.start <= _LONGEST_SHORT}
     if len(others.intersection(WEEKDAYS)) < _LEAST_SHORT:
-        return []
+        short = []
     known = {mention.first for mention in reading.all("times")}
     found = [
         mention.of_lists((f"times.{mention.keys[0].rpartition('.')[2]}", "times"))
-        for mention in short
+        for mention in (*short, *(one for one in alone if one not in short))
         if mention.first not in known
     ]
+    if not found:
+        return []
     times = reading.lists.setdefault("times", [])
     times += found
     times.sort(key=lambda mention: mention.first)
     return found
+
+
+def _stands_alone(reading: Reading, mention: Mention, openers: frozenset[str]) -> bool:
+    """Whether a word such as 'on' leads to a day and nothing follows in its clause: 'You leave on Sun.'"""
+    tokens, after = reading.tokens, mention.last + 1
+    if not mention.first or tokens[mention.first - 1].text not in openers or not tokens[mention.first].capital:
+        return False
+    return after == len(tokens) or tokens[after].text in _PARTING or tokens[after].text in ".,;"
 
 
 def _begins(reading: Reading, at: int, and_words: frozenset[str]) -> bool:

@@ -234,6 +234,9 @@ class Reader:
             name for name, kind in kinds if all(how["zero"] == 0 for how in kind.units.values())
         )
         """Kinds of figures of which twice as much means something: not temperatures."""
+        self.for_users = frozenset(lexicon.language.get("for_users", ()))
+        """Words before what is done for the users: 'to stay dry', 'you'll stay dry'."""
+        self._day_openers = frozenset(lexicon.language.get("day_openers", ()))
         self.before_a_day = frozenset(lexicon.language.get("before_a_day", ()))
         self.before_days = self.placing | self.articles
         self.purposes = frozenset(things.get("of", ()))
@@ -347,7 +350,7 @@ class Reader:
 
     def _read_times(self, reading: Reading, numbers: Sequence[int], mentions: list[Mention]) -> None:
         mentions += read_relative_days(reading)
-        mentions += read_short_weekdays(reading, self.and_words)
+        mentions += read_short_weekdays(reading, self.and_words, self._day_openers)
         if numbers:
             reading.moments = self._dates.read(reading, numbers)
         if "since" in reading.lists:

@@ -87,7 +87,8 @@ def denied_figures(context: ScoringContext) -> list[FigureClaim]:
 def state_claims(context: ScoringContext) -> list[StateClaim]:
     """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
-    failed = {response.sentence(one.first) for one in response.all("error") if one.keys[0] != "error.regret"}
+    errors = [one for one in response.all("error") if one.keys[0] != "error.regret"]
+    failed = {response.sentence(one.first) for one in errors}
     locate = context.locate
     found = []
     known: dict[int, Where] = {}  # several states may be of one word
@@ -96,7 +97,10 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     for mention in context.own(response.all("states")):
         if mention.last <= times.get(mention.first, -1):
             continue  # "Sun 22 Nov" is a day; "currently dry" is more than a time
-        refuted = mention.refuted and response.sentence(mention.first) not in failed
+        refuted = mention.refuted and (
+            response.sentence(mention.first) not in failed
+            or any(one.first <= mention.first <= one.last for one in errors)  # "the lamp is not available"
+        )
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
         if habits and _is_habitual(context, mention, habits):

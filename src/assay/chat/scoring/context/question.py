@@ -234,6 +234,13 @@ class Question:
         return frozenset(kind for kind in named if not kinds[kind].states or self.query.all("asks.figure"))
 
     @once
+    def asks_state(self) -> bool:
+        """Whether the state of the subject is part of the answer: not for 'How much is it?', but for a day's weather."""
+        if self.domain.by_day or "states" in self.query.lists or self.counting[0]:
+            return True
+        return not self.kinds and self.query.lists.keys().isdisjoint(("role", "asks_figure", "asks.figure"))
+
+    @once
     def counting(self) -> tuple[frozenset[str], frozenset[float]]:
         """Kinds of figure of which a number alone answers it ('Any left?' 'One.'), and the counts that it names."""
         counted, query = self.query_reader.lexicon.counted, self.query
