@@ -30,7 +30,7 @@ def _adapts(context: ScoringContext) -> list[Finding]:
 
 
 def _denies_truth(context: ScoringContext, adapts: Mention) -> bool:
-    """Whether words deny what is true: 'it will stay dry' adapts to nothing if it rains, and 'to stay dry' does."""
+    """Whether words falsely deny what is true, 'it will stay dry'; 'you'll stay dry' is about the user."""
     tokens = context.response.tokens
     if adapts.first and tokens[adapts.first - 1].text in context.reader.for_users:
         return False

@@ -235,7 +235,7 @@ class Question:
 
     @once
     def asks_state(self) -> bool:
-        """Whether the state of the subject is part of the answer: not for 'How much is it?', but for a day's weather."""
+        """Whether the subject's state is part of the answer: that of a day always is, and not for 'How much is it?'"""
         if self.domain.by_day or "states" in self.query.lists or self.counting[0]:
             return True
         return not self.kinds and self.query.lists.keys().isdisjoint(("role", "asks_figure", "asks.figure"))
