@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from assay.chat.reading.places import fold
 from assay.chat.suites import read_suite
 from assay.chat.suites.fields import is_suite_name
 from assay.chat.yamlfile import parse_yaml
-from assay.errors import UsageError
+from assay.errors import MissingExtraError, UsageError
 
 SUITE, AGENT_FILE, SCHEMA = "suite.yaml", "agents.yaml", "suite.schema.json"
 WORKFLOW = ".github/workflows/assay.yml"
@@ -166,7 +167,8 @@ class Project:
                 "the sample agent has no tools", hint="Name yours: --agents mine=adk:my_pkg.agent:root_agent"
             )
         suite = self._suite(specs)
-        read_suite(parse_yaml(suite, SUITE))
+        with contextlib.suppress(MissingExtraError):  # without PyYAML, no suite is run here either
+            read_suite(parse_yaml(suite, SUITE))
         found = {
             SUITE: suite,
             SCHEMA: _schema(),
