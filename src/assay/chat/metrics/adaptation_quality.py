@@ -23,20 +23,24 @@ def _adapts(context: ScoringContext) -> list[Finding]:
     found: dict[str | None, Finding] = {}
     for name in sorted(context.preferences):
         aspect = context.domain.preferences[name].get("aspect")
-        said = [one for one in context.said(f"adapts.{name}") if not _denies_truth(context, one)]
+        said = context.said(f"adapts.{name}")
+        said = [one for one in said if one.first not in _false_promises(context)] if said else said
         if said and aspect not in found and (aspect is None or has_aspect(context, aspect)):
             found[aspect] = Finding(said[:1], note=name.replace("_", " "))
     return list(found.values())
 
 
-def _denies_truth(context: ScoringContext, adapts: Mention) -> bool:
-    """Whether words falsely deny what is true, 'it will stay dry'; 'you'll stay dry' is about the user."""
-    tokens = context.response.tokens
-    if adapts.first and tokens[adapts.first - 1].text in context.reader.for_users:
-        return False
-    wanted = context.true_sets.wanted
-    denied = [claim.said for claim in context.asked_claims if not claim.affirmed and claim.what in wanted]
-    return any(said.first <= adapts.last and adapts.first <= said.last for said in denied)
+def _false_promises(context: ScoringContext) -> set[int]:
+    """Tokens of words that falsely deny what is true, 'it will stay dry'; 'you'll stay dry' is about the user."""
+    known = context.derived.get("false promises")
+    if not isinstance(known, set):
+        tokens, wanted = context.response.tokens, context.true_sets.wanted
+        denied = [claim.said for claim in context.asked_claims if not claim.affirmed and claim.what in wanted]
+        known = {at for said in denied for at in range(said.first, said.last + 1)}
+        known |= {at - 1 for at in known}  # the 'stay' of 'stay dry'
+        known = {at for at in known if not at or tokens[at - 1].text not in context.reader.for_users}
+        context.derived["false promises"] = known
+    return known
 
 
 def _aware(context: ScoringContext) -> Finding | None:

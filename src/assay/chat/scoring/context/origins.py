@@ -91,9 +91,10 @@ def _change_to(last: int, response: Reading) -> int | None:
 
 def _told_to(last: int, response: Reading) -> int | None:
     """The first token of the figure or state that ends at token `last`; None if none does."""
-    for figure in response.quantities[max(0, bisect_left(response.quantities, last + 1, key=FIRST) - 1) :][:1]:
-        if figure.last == last:
-            return figure.first if figure.low == figure.high and figure.role != "other" else None
+    before = bisect_left(response.quantities, last + 1, key=FIRST) - 1
+    figure = response.quantities[before] if before >= 0 else None
+    if figure is not None and figure.last == last:
+        return figure.first if figure.low == figure.high and figure.role != "other" else None
     if last >= 0 and response.tokens[last].is_number:
         at = bisect_left(response.numbers, last)
         return last if response.numbers[at : at + 1] == [last] else None
