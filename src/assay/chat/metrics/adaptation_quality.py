@@ -36,9 +36,11 @@ def _false_promises(context: ScoringContext) -> set[int]:
     if not isinstance(known, set):
         tokens, wanted = context.response.tokens, context.true_sets.wanted
         denied = [claim.said for claim in context.asked_claims if not claim.affirmed and claim.what in wanted]
-        known = {at for said in denied for at in range(said.first, said.last + 1)}
-        known |= {at - 1 for at in known}  # the 'stay' of 'stay dry'
-        known = {at for at in known if not at or tokens[at - 1].text not in context.reader.for_users}
+        known = set()
+        if denied:
+            known = {at for said in denied for at in range(said.first, said.last + 1)}
+            known |= {at - 1 for at in known}  # the 'stay' of 'stay dry'
+            known = {at for at in known if not at or tokens[at - 1].text not in context.reader.for_users}
         context.derived["false promises"] = known
     return known
 

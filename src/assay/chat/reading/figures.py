@@ -149,8 +149,10 @@ class _Parser(SharedUnitReader):
         super().__init__(reading, grammar)
         self.grammar: FigureReader = grammar
         self.former = {mention.last for mention in reading.all("former.surely")}
-        changes = ((kind, reading.lists.get(f"change.{kind}")) for kind in grammar.kinds)
-        self.differing = {kind: {one.first for one in found} for kind, found in changes if found}
+        self.differing: dict[str, set[int]] = {}
+        if "change" in reading.lists:
+            changes = ((kind, reading.lists.get(f"change.{kind}")) for kind in grammar.kinds)
+            self.differing = {kind: {one.first for one in found} for kind, found in changes if found}
         self.moments: set[int] = set()
         for moment in reading.moments:
             self.moments.update(range(moment.first, moment.last + 1))

@@ -234,6 +234,8 @@ class Reader:
             name for name, kind in kinds if all(how["zero"] == 0 for how in kind.units.values())
         )
         """Kinds of figures of which twice as much means something: not temperatures."""
+        self.has_arrivals = any(kind.asked for _, kind in kinds)
+        """Whether a figure may say when something arrives."""
         self.for_users = frozenset(lexicon.language.get("for_users", ()))
         """Words before what is done for the users: 'to stay dry', 'you'll stay dry'."""
         self._day_openers = frozenset(lexicon.language.get("day_openers", ()))

@@ -105,7 +105,7 @@ def _true(context: ScoringContext) -> dict[str, _Truth]:
 
 
 def _arrivals(context: ScoringContext) -> Iterator[Arrival]:
-    if not context.truth.dates and not any(kind.asked for kind in context.kinds.values()):
+    if not context.truth.dates and not context.reader.has_arrivals:
         return  # nothing in this domain arrives
     true = _true(context)
     if not true:

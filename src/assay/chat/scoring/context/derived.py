@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ _MOST_BASES, _MOST_FACTORS, _MOST_SUMMED = 12, 12, 4
 _MOST_DERIVED = 60
 # A number beyond these counts nothing that somebody buys.
 _LEAST_FACTOR, _LARGEST_FACTOR = 2, 10_000
+_TEXT = attrgetter("text")
 _PERCENT = "percentage"
 # For products and sums of decimal fractions.
 EPSILON = 1e-9
@@ -42,7 +44,7 @@ def without_derived(
         return left
     if context.reader.multiplied.isdisjoint([claim.what for claim in open_claims]):
         combining = context.reader.arithmetic.combining
-        if combining.isdisjoint([token.text for token in context.response.tokens]):
+        if combining.isdisjoint(map(_TEXT, context.response.tokens)):
             return left
     known = [*bases, *_facts(context, open_claims)]
     for claim in open_claims:

@@ -26,7 +26,7 @@ def _told_elsewhere(context: ScoringContext) -> bool:
     if not context.domain.uses_places or not context.response_places:
         return False
     asked = _asked(context)
-    if not asked or context.yes_or_no is not None:
+    if not asked or context.yes_or_no is not None or asked.issuperset([one.name for one in context.response_places]):
         return False
     told = [one.first for one in context.told] or [claim.said.first for claim in context.state_claims]
     subjects, response = context.subjects, context.response

@@ -47,6 +47,8 @@ def _span(day: Mention, response: Reading, reader: Reader) -> tuple[int, int] | 
             last = last if added is None or opener < 0 else added
         return max(opener, 0) if opener >= 0 else day.first, last
     at = day.first - 1
+    if at < 0 or response.tokens[at].text in _ENDS:
+        return None
     while at > 0 and at >= day.first - _LINKS and response.tokens[at].text in reader.before_days:
         at -= 1
     change = _change_to(at, response)

@@ -26,13 +26,23 @@ def word_names(
     query: Reading, calls: Sequence[ToolCall] | None, reader: Reader, fields: Sequence[str]
 ) -> tuple[str, ...]:
     """The names of cities that are also words, of those that a question names or a tool was asked for."""
+    if not calls:
+        known = query.memory.get(("word names", reader))
+        if known is None:
+            named = {place.name for place in query.places}
+            known = query.memory["word names", reader] = _as_words(named, reader)
+        return known
     named = {place.name for place in query.places}
-    for call in calls or ():
+    for call in calls:
         for field in fields:
             value = call.arguments.get(field)
             if isinstance(value, str) and 0 < len(value) <= _LONGEST:
                 named.add(value)
-    return tuple(sorted({name for given in named for name in _as_word(given, reader)})) if named else ()
+    return _as_words(named, reader)
+
+
+def _as_words(named: set[str], reader: Reader) -> tuple[str, ...]:
+    return tuple(sorted({name for given in named for name in _as_word(given, reader)}))
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
