@@ -16,7 +16,7 @@ _SUBSTANTIAL = 100
 
 
 def _short_error(context: ScoringContext) -> Finding | None:
-    return Finding(context.errors[:1]) if context.errors and context.length < _SHORT_ERROR else None
+    return Finding(context.failures[:1]) if context.length < _SHORT_ERROR and context.failures else None
 
 
 def _too_short(context: ScoringContext) -> Finding | None:

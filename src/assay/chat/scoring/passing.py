@@ -26,7 +26,7 @@ PASS_MARK = 0.7
 
 # Rules of accuracy that fire on something wrong; `state_missing` does if it quotes words, which contradict the truth.
 _WRONG_ENDINGS = ("_wrong", "_contradicted", "denies_itself")
-# Rules of task_completion that mean failure however right the rest is.
+# Rules of task_completion that mean failure however right the rest is, unless the error is of something else.
 _ERRORS = frozenset({"short_error", "error"})
 _LONGEST_SAYS = 300
 # In words. Shorter results, such as a state or a name, may stand in any answer.
@@ -213,7 +213,8 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
     else:
         has_answered = _says_what_is_demanded(turn) or _passes_on_result(turn) or _returns_courtesy(context)
         has_answered = has_answered or _tells_what_was_looked_up(turn, context)
-    has_failed = any(line.id in _ERRORS for line in completion.evidence) and not _demands_error(turn)
+    reports_error = any(line.id in _ERRORS for line in completion.evidence)
+    has_failed = reports_error and bool(context.failures) and not _demands_error(turn)
     if not has_answered or has_failed:
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
 

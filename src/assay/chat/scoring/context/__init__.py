@@ -31,6 +31,7 @@ from assay.chat.scoring.context.clause_subjects import is_of_accessory, is_of_no
 from assay.chat.scoring.context.counts import counts_of_product
 from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
 from assay.chat.scoring.context.elsewhere import is_said_elsewhere
+from assay.chat.scoring.context.failures import failures
 from assay.chat.scoring.context.other_offers import is_of_others, may_tell_of_others
 from assay.chat.scoring.context.places import Subjects, names_in_lists
 from assay.chat.scoring.context.question import Question, asks_of_place
@@ -342,6 +343,11 @@ class ScoringContext:
             and not self._is_made_good(error)
         ]
         return lasting if any(mention.keys[0] != "error.regret" for mention in lasting) else []
+
+    @once
+    def failures(self) -> list[Mention]:
+        """The errors without those beside a whole answer: 'It's 29 °C. I couldn't find the UV index.'"""
+        return failures(self)
 
     def _is_made_good(self, error: Mention) -> bool:
         """Whether what was asked for follows an error all the same: 'I can't see the radar, but it's 29 °C there'."""
