@@ -12,11 +12,12 @@ from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.arrivals import arrivals, true_arrival
 from assay.chat.scoring.context.asked import dates_claimed, own_words, tells_amount
-from assay.chat.scoring.context.claims import RATES, Claim, FigureClaim, denied_figures
-from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT
+from assay.chat.scoring.context.claims import RATES, Claim, FigureClaim, StateClaim, denied_figures
+from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, is_later
 from assay.chat.scoring.context.elsewhere import told_elsewhere
 from assay.chat.scoring.context.truth import (
     EPSILON,
+    StateSets,
     compare_states,
     crowded,
     facts_for,
@@ -188,6 +189,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
         return None
     claims = context.asked_claims
     named = named_now = False
+    by_day: dict[object, _Day] = {}
     contradicting: list[TextSpan] = []
     instead: list[TextSpan] = []
     later_today: list[TextSpan] = []
@@ -197,6 +199,8 @@ def _state_missing(context: ScoringContext) -> Finding | None:
             sets = context.true_sets if on_day is true else compare_states(context, on_day)
             named |= claim.what in sets.wanted
             named_now |= claim.what in sets.wanted and claim.part is None
+            if claim.day is not None and len(on_day) == 1 and is_later(claim.day):
+                by_day.setdefault(context.calendar.dates_of(claim.day) or claim.day, _Day(sets)).claims.append(claim)
             if claim.what in sets.against:
                 (contradicting if claim.part is None else later_today).append(claim.said)
             elif claim.what in sets.instead:
@@ -216,9 +220,24 @@ def _state_missing(context: ScoringContext) -> Finding | None:
         # "None at all", if there is some. Beside the true state, another form of it may be denied: "just a little".
         contradicting += [claim.said for claim in claims if not claim.affirmed and claim.what in sets.wanted]
         contradicting += instead
+    else:
+        contradicting += [said for day in by_day.values() for said in day.wrong()]
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
     return None if named or not context.question.asks_state else Finding(note=true[0])
+
+
+class _Day(msgspec.Struct, eq=False, gc=False):
+    """A day to come of which the truth has one state, and the states that the answer affirms of it."""
+
+    sets: StateSets
+    claims: list[StateClaim] = msgspec.field(default_factory=list)
+
+    def wrong(self) -> list[TextSpan]:
+        """The states affirmed if none of them agrees with the truth: it is no excuse that another day's does."""
+        if any(claim.what in self.sets.wanted for claim in self.claims):
+            return []
+        return [claim.said for claim in self.claims if claim.what not in self.sets.against]
 
 
 def _crowded(context: ScoringContext) -> Finding | None:

@@ -34,6 +34,8 @@ _MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "ju
 _MONTHS |= {"august", "september", "october", "november", "december"}
 # In a longer clause, only this many tokens on either side are searched.
 _CLAUSE_REACH = 20
+# The roles of figures that are those of a day.
+_OF_DAY = frozenset({"actual", "high", "low"})
 # "A clear but frigid Thursday": how many tokens before a day its description may begin.
 _DESCRIBING = 3
 
@@ -316,7 +318,8 @@ class ResponseDays:
             return mentions[at]
         start, stop = self._clause(index, first, last)
         if firsts[at] > stop:
-            return before
+            is_free = before is None or before.first < start
+            return mentions[at] if is_free and self._is_in_brackets_after(stop, mentions[at]) else before
         if self._is_of_next_figure(index, mentions[at].first) or self._is_of_next_state(index, start, mentions[at]):
             return before
         if before is not None and before.first >= start and self._is_second(before.last, index, mentions[at].first):
@@ -333,6 +336,16 @@ class ResponseDays:
             return False
         between = {token.text for token in tokens[index + 1 : easing[at].first]}
         return between <= self._reader.copulas | self._reader.adverbs
+
+    def _is_in_brackets_after(self, stop: int, time: Mention) -> bool:
+        """Whether what ends at token `stop` has a figure and its day in brackets: 'rainy (11 °C on Wednesday)'."""
+        tokens, figures = self._response.tokens, self._response.quantities
+        if tokens[stop + 1].text != "(" or time.last - stop > _CLAUSE_REACH:
+            return False
+        at = bisect_left(figures, stop + 2, key=FIRST)
+        if at == len(figures) or figures[at].first != stop + 2 or figures[at].role not in _OF_DAY:
+            return False
+        return all(token.kind == "word" for token in tokens[figures[at].last + 1 : time.first])
 
     def _describes(self, index: int, day: int) -> bool:
         """Whether token `index` describes the day at token `day` after it: 'snow on Friday and a clear Saturday'."""
