@@ -1,22 +1,28 @@
 """`ChatbotEvaluator`: scores an answer with every metric.
 
-It checks the types of its input: a wrong type is an error that names the field. Any text is scored.
+A wrong type is an error that names the field (`arguments.py`). Any text is scored.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
-import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
+from assay.chat.arguments import (
+    checked_calls,
+    checked_characteristics,
+    checked_content,
+    checked_count,
+    checked_seconds,
+    checked_sequence,
+    checked_text,
+    type_of,
+)
 from assay.chat.domains import DOMAINS, Domain, Outline, Truth
-from assay.chat.metrics._characteristics import check
 from assay.chat.reading.places import words_of
 from assay.chat.reading.recognition import Read, Readers
 from assay.chat.reading.text import Reader, Reading
@@ -28,7 +34,6 @@ from assay.chat.scoring.context.question import Question
 from assay.chat.scoring.context.word_names import word_names
 from assay.chat.scoring.kept import KeptByValue
 from assay.chat.scoring.metric import METRICS, Entry, Metric
-from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError, unknown_name
 
@@ -98,7 +103,7 @@ class ChatbotEvaluator:
         self.metrics = chosen_metrics(metrics)
         self.names: dict[str, list[tuple[str, ...]]] = {}
         for name in names:
-            words = words_of(_text(name, "names"))
+            words = words_of(checked_text(name, "names"))
             if words:
                 self.names.setdefault(words[0], []).append(words)
         own_words = {key: words for metric in self.metrics for key, words in metric.own_words().items()}
@@ -185,7 +190,7 @@ class ChatbotEvaluator:
         """The context of a case of `evaluate_responses`."""
         if not isinstance(case, Mapping):
             raise UsageError(
-                f"a case is {_name(case)}, not a table", hint="Give the arguments by name, as a dictionary"
+                f"a case is {type_of(case)}, not a table", hint="Give the arguments by name, as a dictionary"
             )
         for name in case:
             if name not in _FIELDS:
@@ -241,31 +246,31 @@ class ChatbotEvaluator:
 
         Errors call the truth by the name under which the user gave it.
         """
-        user_query, response = _text(user_query, "user_query"), _text(response, "response")
+        user_query, response = checked_text(user_query, "user_query"), checked_text(response, "response")
         usual = self.readers.language_between(user_query, response)
         with uncollected():
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)
         known = self._no_truth if truth is None else self._truth(truth, truth_name)
-        calls, fields = _calls(tool_calls, "tool_calls"), self.domain.fields.subject
+        calls, fields = checked_calls(tool_calls, "tool_calls"), self.domain.fields.subject
         others = word_names(asked.reading, calls, answered.reader, fields) if self.domain.uses_places else ()
         return ScoringContext(
             question=self._question(asked, answered.reader, known.outline, others),
             response=answered.reading,
             unknown_language=answered.unknown,
-            framework=_text(framework_name, "framework_name"),
+            framework=checked_text(framework_name, "framework_name"),
             domain=self.domain,
             reader=answered.reader,
             truth_reader=self.readers.primary,
             truth=known,
             history=self._history(history, usual),
             preferences=self._preferences(preferences),
-            response_time=_seconds(response_time),
-            tool_call_count=_count(tool_call_count),
+            response_time=checked_seconds(response_time),
+            tool_call_count=checked_count(tool_call_count),
             tool_calls=calls,
             are_calls_unknown=are_calls_unknown,
-            expected_calls=_calls(expected_calls, "expected_calls"),
-            characteristics=_characteristics(characteristics),
+            expected_calls=checked_calls(expected_calls, "expected_calls"),
+            characteristics=checked_characteristics(characteristics),
         )
 
     def _truth(self, data: Any, name: str) -> Truth:
@@ -311,7 +316,7 @@ class ChatbotEvaluator:
         if turns is None:
             return ()
         exchanges: list[Exchange] = []
-        for at, turn in enumerate(_sequence(turns, "conversation_history")):
+        for at, turn in enumerate(checked_sequence(turns, "conversation_history")):
             if type(turn) is dict and len(turn) == 2:  # the usual form of an earlier turn
                 user, assistant = turn.get("user"), turn.get("assistant")
                 if type(user) is str and type(assistant) is str:
@@ -321,7 +326,7 @@ class ChatbotEvaluator:
             where = f"conversation_history[{at}]"
             if type(turn) is not dict and not isinstance(turn, Mapping):
                 raise UsageError(
-                    f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
+                    f"{where} is {type_of(turn)}, not a turn", hint="Give a dictionary with user and assistant"
                 )
             if "role" in turn:
                 role, said = turn["role"], self._side(turn, ("content", "parts", "text"), where, usual)
@@ -342,14 +347,14 @@ class ChatbotEvaluator:
     def _side(self, turn: Mapping[str, Any], names: Sequence[str], where: str, usual: str | None) -> Reading | None:
         for name in names:
             if turn.get(name) is not None:
-                return self.readers.read(_content(turn[name], f"{where}.{name}"), usual=usual).reading
+                return self.readers.read(checked_content(turn[name], f"{where}.{name}"), usual=usual).reading
         return None
 
     def _preferences(self, data: Mapping[str, Any] | None) -> frozenset[str]:
         if data is None:
             return frozenset()
         if type(data) is not dict and not isinstance(data, Mapping):
-            raise UsageError(f"user_preferences is {_name(data)}, not a table", hint="Give a dictionary")
+            raise UsageError(f"user_preferences is {type_of(data)}, not a table", hint="Give a dictionary")
         return self._read_preferences(data)
 
 
@@ -405,97 +410,3 @@ def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]
 def _in_order(names: Iterable[str]) -> list[str]:
     rank = {name: at for at, name in enumerate(METRIC_NAMES)}
     return sorted(names, key=lambda name: (rank.get(name, len(rank)), name))
-
-
-def _text(value: object, field: str) -> str:
-    if not isinstance(value, str):
-        raise UsageError(f"{field} is {_name(value)}, not a text", hint="Give a string")
-    return value
-
-
-def _content(value: object, field: str) -> str:
-    """The text of one side: itself, or the texts of its parts (`[{"type": "text", "text": …}]`)."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        return _text(value, field)
-    parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
-    return "\n".join(_text(part, f"{field}[{at}]") for at, part in enumerate(parts) if part is not None)
-
-
-def _sequence(value: Any, field: str) -> Sequence[Any]:
-    if type(value) is list or type(value) is tuple:  # the usual types, without a search in the abstract ones
-        return value
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        raise UsageError(f"{field} is {_name(value)}, not a list", hint="Give a list")
-    return value
-
-
-def _seconds(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UsageError(f"response_time is {_name(value)}, not a number of seconds", hint="Give a number")
-    if not math.isfinite(value) or value < 0:
-        raise UsageError(f"response_time is {value}, not a number of seconds", hint="Give a finite number, 0 or more")
-    return float(value)
-
-
-def _count(value: object) -> int | None:
-    if value is None:
-        return None
-    if type(value) is int and value >= 0:
-        return value
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise UsageError(f"tool_call_count is {value!r:.60}, not a number of calls", hint="Give an integer, 0 or more")
-    return int(value)
-
-
-def _calls(value: Any, field: str) -> tuple[ToolCall, ...] | None:
-    if value is None:
-        return None
-    return tuple(_call(call, f"{field}[{at}]") for at, call in enumerate(_sequence(value, field)))
-
-
-def _parsed(arguments: Any) -> Any:
-    """Arguments as a dictionary; many services give them as JSON text."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return json.loads(arguments) if arguments.strip() else None
-    except (ValueError, RecursionError):
-        return arguments
-
-
-def _call(value: Any, field: str) -> ToolCall:
-    if isinstance(value, ToolCall):
-        return value if value.error else value.model_copy(update={"error": failure_in(value.result)})
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{field} is {_name(value)}, not a call", hint="Give a dictionary with name and arguments")
-    arguments = _parsed(value.get("arguments"))
-    if arguments is not None and not isinstance(arguments, Mapping):
-        raise UsageError(f"{field}.arguments is {_name(arguments)}, not a table", hint="Give a dictionary")
-    error = value.get("error")
-    duration = value.get("duration")
-    if duration is not None and (isinstance(duration, bool) or not isinstance(duration, (int, float))):
-        raise UsageError(f"{field}.duration is {_name(duration)}, not a number of seconds", hint="Give a number")
-    return ToolCall(
-        name=_text(value.get("name"), f"{field}.name"),
-        arguments={str(name): argument for name, argument in (arguments or {}).items()},
-        result=value.get("result"),
-        error=str(error) if error else failure_in(value.get("result")),
-        duration=duration,
-    )
-
-
-def _characteristics(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping):
-        raise UsageError(f"characteristics is {_name(value)}, not a table", hint="Give a dictionary")
-    check(value)
-    return value
-
-
-def _name(value: object) -> str:
-    return "missing" if value is None else f"of type {type(value).__name__}"
