@@ -210,6 +210,8 @@ class Counted:
     """What may follow one that stands for itself: five at the moment."""
     none: frozenset[str] = frozenset()
     """Words that count as zero: no stools left."""
+    things: frozenset[str] = frozenset()
+    """Words that stand for the product: 17 of this item left."""
     never: frozenset[str] = frozenset()
     """Words for what it does not count: 3 sizes left."""
     unless: frozenset[str] = frozenset()

@@ -89,16 +89,40 @@ def _counts_product(context: ScoringContext, before: Sequence[Token], after: Seq
     """Whether the product is named after a number, and nobody buys so many of it."""
     if any(token.text in words.unless for token in before):
         return False
+    is_of = bool(after) and after[0].text in context.reader.lexicon.language.get("of_words", ())
+    if is_of and _stands_for_product(context, after[1:], words):
+        return True
     for at, token in enumerate(after[: _DESCRIBING + 1]):
-        if token.kind != "word" or token.units or token.text in words.never - _LINKING:
+        begins_unit = token.units and not (is_of and at == 0)  # "of them"
+        if token.kind != "word" or begins_unit or token.text in words.never - _LINKING:
             return False
         if _names_product(context, token):
             if any(one.capital and not _names_product(context, one) for one in after[:at]):
                 return False  # "12 Pine Stools" counts none of the Oak Stools
             foreign = context.reader.lexicon.foreign.get("count")
             beyond = [one.text for one in after[at + 1 :] if not _names_product(context, one)]
+            if is_of and _are_gone(context, beyond, words):
+                return False
             return foreign is None or not beyond or beyond[0] not in foreign.after
     return False
+
+
+def _stands_for_product(context: ScoringContext, after: Sequence[Token], words: Counted) -> bool:
+    """Whether tokens after 'of' stand for the product and say no more than that it is left: '17 of it left'."""
+    reader = context.reader
+    at = 0
+    while at < min(len(after), _DESCRIBING) and after[at].text in reader.pronouns | reader.articles | words.things:
+        at += 1
+    if not at or after[at - 1].text not in reader.pronouns | words.things:
+        return False
+    at += at < len(after) and after[at].text in reader.copulas
+    return _follow(after[at:], words)
+
+
+def _are_gone(context: ScoringContext, beyond: Sequence[str], words: Counted) -> bool:
+    """Whether the words after 'of' and the product say that so many are gone: '17 of the stools are sold'."""
+    verbs = [text for text in beyond if text not in context.reader.copulas]
+    return bool(verbs) and verbs[0] in words.unless and verbs[0] not in context.reader.function_words
 
 
 def priced_together(context: ScoringContext, figure: Quantity) -> float:
