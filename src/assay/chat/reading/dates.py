@@ -24,6 +24,7 @@ _LEAST_SHORT = 2
 _OF_LINE = "short.line."
 # Marks between cells, clauses and ranges; a row or an item of a list may begin with some of them.
 _PARTING = frozenset(",;:|/–—-")
+_DASHES = frozenset("-–—")
 _ROW_MARKS = frozenset("|-–—")
 # What parts the date at the start of a line from what is said of it.
 _AFTER_HEAD = frozenset(":–—|")
@@ -208,14 +209,19 @@ def read_relative_days(reading: Reading) -> list[Mention]:
     return found
 
 
-def read_short_weekdays(reading: Reading, and_words: frozenset[str], openers: frozenset[str]) -> list[Mention]:
+def read_short_weekdays(
+    reading: Reading, and_words: frozenset[str], openers: frozenset[str], range_words: frozenset[str]
+) -> list[Mention]:
     """Abbreviated weekdays that are also other words (Sun, So, Mer), as mentions of the list `times`.
 
     They are days where a line, a row or a clause begins with them, and another abbreviated weekday is in the text, or
-    alone where a word such as 'on' leads to them and nothing follows: 'You leave on Sun.'
+    alone where a word such as 'on' leads to them and nothing follows: 'You leave on Sun.' They are so too as an end of a
+    span of days: 'Fri–Sun', 'from Fri to Sun'.
     """
     listed = reading.all("short")
     alone = [mention for mention in listed if _stands_alone(reading, mention, openers)] if listed else []
+    if listed:
+        alone += _ends_of_spans(reading, listed, range_words)
     short = [
         mention
         for mention in listed
@@ -231,7 +237,7 @@ def read_short_weekdays(reading: Reading, and_words: frozenset[str], openers: fr
     known = {mention.first for mention in reading.all("times")}
     found = [
         mention.of_lists((f"times.{mention.keys[0].rpartition('.')[2]}", "times"))
-        for mention in (*short, *(one for one in alone if one not in short))
+        for mention in dict.fromkeys((*short, *alone))
         if mention.first not in known
     ]
     if not found:
@@ -248,6 +254,28 @@ def _stands_alone(reading: Reading, mention: Mention, openers: frozenset[str]) -
     if not mention.first or tokens[mention.first - 1].text not in openers or not tokens[mention.first].capital:
         return False
     return after == len(tokens) or tokens[after].text in _PARTING or tokens[after].text in ".,;"
+
+
+def _ends_of_spans(reading: Reading, listed: Sequence[Mention], range_words: frozenset[str]) -> list[Mention]:
+    """Those of the abbreviated weekdays that are linked with another weekday: 'Fri–Sun', 'Fri to Sun', 'Fr–So'."""
+    tokens, starts, ends = reading.tokens, reading.starts, reading.ends
+    named = {one.first for one in reading.all("times") if one.keys[0].rpartition(".")[2] in WEEKDAYS}
+    named.update(one.first for one in listed)
+    found: list[Mention] = []
+    for mention in listed:
+        for first, last in ((mention.first - 2, mention.first), (mention.first, mention.first + 2)):
+            if first not in named or last not in named or tokens[first].capital != tokens[last].capital:
+                continue
+            link = first + 1
+            if tokens[link].text in _DASHES:
+                is_tight = ends[first] == starts[link] and ends[link] == starts[last]
+                is_span = is_tight or last + 1 == len(tokens) or tokens[last + 1].text == "?"
+            else:
+                is_span = tokens[link].text in range_words and tokens[last].capital
+            if is_span:
+                found.append(mention)
+                break
+    return found
 
 
 def _begins(reading: Reading, at: int, and_words: frozenset[str]) -> bool:

@@ -189,6 +189,8 @@ class Reader:
         self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
         self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self.leading = frozenset(lexicon.language["range_words"]) | self._from_words
+        self.day_ranges = frozenset(lexicon.language.get("day_range_words", ()))
+        self.between = frozenset(lexicon.language["between_words"])
         self.following = frozenset(lexicon.language.get("following_words", ()))
         self.comparing = frozenset(lexicon.language.get("comparing_words", ()))
         self.origin_words = frozenset(lexicon.language.get("origin_words", ())) | self.following | self.comparing
@@ -352,7 +354,7 @@ class Reader:
 
     def _read_times(self, reading: Reading, numbers: Sequence[int], mentions: list[Mention]) -> None:
         mentions += read_relative_days(reading)
-        mentions += read_short_weekdays(reading, self.and_words, self._day_openers)
+        mentions += read_short_weekdays(reading, self.and_words, self._day_openers, self.day_ranges)
         if numbers:
             reading.moments = self._dates.read(reading, numbers)
         if "since" in reading.lists:

@@ -12,6 +12,7 @@ from assay.chat.domains import Domain, Outline
 from assay.chat.reading.dates import Moment
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.context.day_spans import days_with_spans
 from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.once import once
@@ -111,8 +112,8 @@ class Question:
 
     @once
     def days(self) -> list[str]:
-        """The days that it names."""
-        return list(self.calendar.days_in(self.query))
+        """The days that it names, and those between the ends of a span of them."""
+        return days_with_spans(self.query, self.calendar, self.query_reader)
 
     @once
     def day(self) -> str | None:
