@@ -215,8 +215,8 @@ def read_short_weekdays(
     """Abbreviated weekdays that are also other words (Sun, So, Mer), as mentions of the list `times`.
 
     They are days where a line, a row or a clause begins with them, and another abbreviated weekday is in the text, or
-    alone where a word such as 'on' leads to them and nothing follows: 'You leave on Sun.' They are so too as an end of a
-    span of days: 'Fri–Sun', 'from Fri to Sun'.
+    alone where a word such as 'on' leads to them and nothing follows: 'You leave on Sun.' They are so too at an end of
+    a span of days: 'Fri–Sun', 'from Fri to Sun'.
     """
     listed = reading.all("short")
     alone = [mention for mention in listed if _stands_alone(reading, mention, openers)] if listed else []
