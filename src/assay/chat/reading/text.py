@@ -191,6 +191,8 @@ class Reader:
         self.leading = frozenset(lexicon.language["range_words"]) | self._from_words
         self.day_ranges = frozenset(lexicon.language.get("day_range_words", ()))
         self.between = frozenset(lexicon.language["between_words"])
+        other = lexicon.language.get("other_time", {})
+        self.other_time = {name: frozenset(other.get(name, ())) for name in ("words", "first", "pairs")}
         self.following = frozenset(lexicon.language.get("following_words", ()))
         self.comparing = frozenset(lexicon.language.get("comparing_words", ()))
         self.origin_words = frozenset(lexicon.language.get("origin_words", ())) | self.following | self.comparing

@@ -217,7 +217,9 @@ class ScoringContext:
 
         One text often answers several questions, as a refusal does. It is kept with the reading, for the last of them.
         """
-        key = self.subjects.token, self.calendar.token, self.question.day, self.quoted, self.question.counting
+        question = self.question
+        about = question.day, question.is_of_several_days, question.counting
+        key = self.subjects.token, self.calendar.token, about, self.quoted
         known: tuple[object, dict[str, Any]] | None = self.response.memory.get("as an answer")
         if known is None or known[0] != key:
             known = self.response.memory["as an answer"] = (key, {})
@@ -432,7 +434,14 @@ class ScoringContext:
     def days_of(self, answer: Reading) -> ResponseDays:
         """The day that each part of an answer to this query is about."""
         day, is_open = self.question.day, bool(self.query.all("asks.which_day"))
-        return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=day, is_open=is_open)
+        return ResponseDays(
+            answer,
+            reader=self.reader,
+            calendar=self.calendar,
+            default=day,
+            is_open=is_open,
+            is_of_several=self.question.is_of_several_days,
+        )
 
     # --- tools ------------------------------------------------------------------------------------------------------
 

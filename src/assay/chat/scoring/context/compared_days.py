@@ -20,6 +20,8 @@ def is_compared_with(day: Mention, response: Reading, reader: Reader) -> bool:
     before = tokens[day.first - 1].text if day.first else ""
     after = tokens[day.last + 1] if day.last + 1 < len(tokens) else None
     if before in reader.than_days:
+        if after is not None and after.text == "," and day.last + 2 < len(tokens):
+            return tokens[day.last + 2].text not in reader.when_words  # "warmer than Sunday, when it rains"
         return after is None or not after.is_number
     if before not in reader.like_days or day.keys[0] not in _KNOWN:
         return False

@@ -13,6 +13,7 @@ from assay.chat.reading.columns import tables
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.context.carried_days import CarriedDays
 from assay.chat.scoring.context.compared_days import is_compared_with
 from assay.chat.scoring.context.origins import origins
 from assay.chat.scoring.context.respective import paired, respective
@@ -155,10 +156,21 @@ class ResponseDays:
     """The day that each part of a response is about."""
 
     def __init__(
-        self, response: Reading, *, reader: Reader, calendar: Calendar, default: str | None, is_open: bool = False
+        self,
+        response: Reading,
+        *,
+        reader: Reader,
+        calendar: Calendar,
+        default: str | None,
+        is_open: bool = False,
+        is_of_several: bool = False,
     ) -> None:
-        """`default` is the day that the user asked about; `is_open` tells whether the user asks which day it is."""
+        """`default` is the day that the user asked about; `is_open` tells whether the user asks which day it is.
+
+        `is_of_several` tells whether the user asks about several days to come.
+        """
         self._is_open = is_open
+        self._is_of_several = is_of_several
         self._response = response
         self._reader = reader
         self._calendar = calendar
@@ -204,7 +216,9 @@ class ResponseDays:
             if chosen is not None:
                 return self._known_day(chosen.keys[0])
         section = self._section_of(index, self._sections) if self._sections[0] else None
-        if section is None and self._default is None:
+        if section is None and self._is_of_several:
+            section = None if self._has_table else self._carried.into(first, last)
+        elif section is None and self._default is None:
             section = self._day_before(index)
         return self._default if section is None else self._known_day(section.keys[0])
 
@@ -271,6 +285,20 @@ class ResponseDays:
         if at < 0 or not is_later(day_name(self._mentions[at])):
             return None
         return self._mentions[at] if response.sentence(self._firsts[at])[1] + 1 == here[0] else None
+
+    @once
+    def _carried(self) -> CarriedDays:
+        sections = self._sections
+        days = [
+            None if self._section_of(one.first, sections) is not None else self._single_day(day_name(one))
+            for one in self._mentions
+        ]
+        return CarriedDays(self._response, self._reader, self._mentions, days)
+
+    def _single_day(self, day: str) -> str | None:
+        """A day to come that the truth has data for; None for another one, and for a span of days."""
+        is_known = is_later(day) and self._calendar.within_truth(day) == day
+        return day if is_known and day not in _SPANS and not day.startswith("next ") else None
 
     def _section_of(self, index: int, sections: Sections) -> Mention | None:
         """The time of the section that token `index` is in."""

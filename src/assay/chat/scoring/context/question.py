@@ -13,7 +13,7 @@ from assay.chat.reading.dates import Moment
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.day_spans import days_with_spans
-from assay.chat.scoring.context.days import PAST, PRESENT, Calendar
+from assay.chat.scoring.context.days import PAST, PRESENT, Calendar, is_later
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.once import once
 
@@ -119,6 +119,14 @@ class Question:
     def day(self) -> str | None:
         """The day asked about, if there is exactly one."""
         return self.days[0] if len(self.days) == 1 else None
+
+    @once
+    def is_of_several_days(self) -> bool:
+        """Whether it asks about several days to come and none else: 'this weekend', 'on Friday or Saturday'."""
+        days = self.days
+        if len(days) == 1:
+            return days[0] in ("week", "weekend", "later") or days[0].startswith("next ")
+        return bool(days) and all(is_later(day) for day in days)
 
     @once
     def is_of_future(self) -> bool:
