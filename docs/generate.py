@@ -16,6 +16,7 @@ def pages() -> dict[str, str]:
         "cli.md": _command_line(),
         "figures.md": _figures(),
         "suite.schema.json": _suite_schema(),
+        "truths.md": _truths(),
     }
 
 
@@ -91,6 +92,31 @@ def _agents() -> str:
         f"{limits}\n\n## Faults\n\nWith `*1` at its end a fault hits only the first request of a turn.\n\n"
         f"| fault | what happens |\n|---|---|\n{faults}\n"
     )
+
+
+def _truths() -> str:
+    """The fields and states of truths, of the domains that ship with the package."""
+    from assay.chat.domains import DOMAINS
+    from assay.chat.domains._states import listed_states
+
+    parts = [
+        "# Truths\n\nGenerated from the domains' own files. [Conversations](../guides/conversations.md#write-a-truth) "
+        "explains how to write a truth.\n"
+    ]
+    for name in ("weather", "shop"):
+        domain = DOMAINS.get(name)
+        fields = ", ".join(f"`{field}`" for field in domain.truth_fields)
+        listed = listed_states(domain, "en")
+        rows = []
+        for state, others in domain.states.items():
+            plain = [words.removeprefix("=") for words in listed[state] if words.isascii() and "{" not in words]
+            further = sorted(set(plain) - {state.replace("_", " ")}, key=lambda words: (len(words), words))
+            words = ", ".join([state.replace("_", " "), *further[:8]])
+            against = ", ".join(f"`{other}`" for other in others.get("contradicts", ()))
+            rows.append(f"| `{state}` | {words} | {against} |")
+        head = "| state | some words for it in English | contradicts |\n|---|---|---|"
+        parts.append(f"## {name}\n\nFields: {fields}.\n\n{head}\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
 
 
 def _suite_schema() -> str:

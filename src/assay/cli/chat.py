@@ -115,6 +115,7 @@ def score(
     """
     from assay.chat.domains._own import domain_name
     from assay.chat.formats import read_transcripts
+    from assay.chat.formats.own_states import notes_on_states
     from assay.chat.formats.unanswered import Unanswered
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
@@ -168,7 +169,7 @@ def score(
         unanswered = Unanswered()
         for transcript in transcripts:
             unanswered.add(transcript)
-        for sentence in unanswered.notes():
+        for sentence in (*unanswered.notes(), *notes_on_states(transcripts)):
             note(sentence)
         # Stored before anything else is written: a wrong path must not lose what was scored.
         run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])

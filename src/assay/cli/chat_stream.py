@@ -6,7 +6,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,14 @@ from assay.shown import escaped
 if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.chat.scoring.streaming import ScoredChunk
+    from assay.chat.transcript import Transcript
     from assay.runs.recorder import StreamRecorder
 
 NO_ANSWERS_HINT = "A turn needs a 'user' or an 'assistant' side"
 _LARGE = 8_000_000
 _SECONDS_BETWEEN_NOTES = 5.0
+# How many transcripts of a large file are looked at for states that their domain does not have.
+_LOOKED_AT = 200
 
 
 def is_streamed(path: Path, *, form: str, asked: bool) -> bool:
@@ -68,6 +72,7 @@ class StreamedFile:
 
     def score(self, recorder: StreamRecorder | None, *, json_out: str | None, store: str | None) -> Scores:
         """Score the file; each answer goes to the store and to the JSON as soon as it is scored."""
+        from assay.chat.formats.own_states import notes_on_states
         from assay.chat.formats.unanswered import Unanswered
         from assay.chat.scoring.streaming import score_stream
 
@@ -112,7 +117,7 @@ class StreamedFile:
                 recorder.finish(scores.table, missing=scores.inputs["transcripts"].get("missing_transcripts"))
             if writer is not None:
                 writer.close(scores)
-            for sentence in unanswered.notes():
+            for sentence in (*unanswered.notes(), *notes_on_states(self._first_transcripts())):
                 note(sentence)
             if keeper is not None:
                 keeper.forget()
@@ -123,6 +128,17 @@ class StreamedFile:
                 first = "; ".join(list(named.values())[:3])
                 note(f"{missing:,} transcripts could not be read and are left out: {escaped(first)}")
         return scores
+
+    def _first_transcripts(self) -> Iterator[Transcript]:
+        """The first transcripts of the file that can be read: they show how its truths are written."""
+        from assay.chat.domains._own import domain_name
+        from assay.chat.formats import numbered_lines, parse_line
+
+        domain = None if self._domain is None else domain_name(self._domain)
+        for number, line in islice(numbered_lines(self.path), _LOOKED_AT):
+            with suppress(AssayError):
+                where = f"{self.path}:{number}"
+                yield parse_line(line, where, form=self._form, agent=self._agent, number=number, domain=domain)
 
     def _progress(self, transcripts: int) -> None:
         if time.monotonic() - self._noted >= _SECONDS_BETWEEN_NOTES:

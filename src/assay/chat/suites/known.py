@@ -5,14 +5,13 @@ A misspelt name would otherwise be ignored, and whatever the agents do would pas
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.domains import DOMAINS, Domain, leaves
+from assay.chat.domains._states import listed_states, nearest_state
 from assay.chat.domains._truths import field_problem
-from assay.chat.reading.language_files import read_toml
 from assay.chat.reading.places import words_of
 from assay.chat.suites.cities import is_known_city, nearest_city, unknown_city
 from assay.chat.yamlfile import Steps, refusal, refused
@@ -156,7 +155,7 @@ class _Names:
             if self._reader.read(words).all("states"):
                 continue
             named = self._domain.states_named(words)
-            for name in named - self._listed_states.keys():
+            for name in named - listed_states(self._domain, self._suite.language).keys():
                 file = f"{self._suite.language}.toml"
                 yield refusal(
                     f"the state '{name}' is in domain.toml, but {file} has no words for it, so no answer can name it",
@@ -164,24 +163,8 @@ class _Names:
                     at=at,
                 )
             if not named:
-                yield refusal(f"the domain has no state called '{words:.60}'", hint=self._nearest_state(words), at=at)
-
-    @property
-    def _listed_states(self) -> Mapping[str, Sequence[str]]:
-        """How each state is written, in the language of the suite."""
-        words = read_toml(self._domain.folder / f"{self._suite.language}.toml", "the domain's words")
-        listed: Mapping[str, Sequence[str]] = words.get("lists", {}).get("states", {})
-        return listed
-
-    def _nearest_state(self, words: str) -> str:
-        listed = self._listed_states
-        phrases = [phrase.removeprefix("=") for name in listed for phrase in (name, *listed[name])]
-        whole = words.casefold()
-        near = difflib.get_close_matches(whole, phrases, n=1, cutoff=0.85)
-        for word in reversed(whole.split()):  # 'light rian': its last word is near 'rain'
-            near += difflib.get_close_matches(word, phrases, n=1, cutoff=0.75)
-        guess = f"Did you mean '{near[0]}'? " if near else ""
-        return f"{guess}Known: {', '.join(self._domain.states)}"
+                near = nearest_state(words, self._domain, self._suite.language)
+                yield refusal(f"the domain has no state called '{words:.60}'", hint=near, at=at)
 
 
 def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
