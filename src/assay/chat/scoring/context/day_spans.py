@@ -22,17 +22,20 @@ def days_with_spans(query: Reading, calendar: Calendar, reader: Reader) -> list[
     mentions = calendar.mentions(query)
     if len(mentions) < 2:
         return [day_name(mention) for mention in mentions]
+    parts = {at for one in query.all("part_of_day") for at in range(one.first, one.last + 1)}
     days: dict[str, None] = {day_name(mentions[0]): None}
     for first, last in pairwise(mentions):
-        if _is_span(first, last, query, reader):
+        if _is_span(first, last, parts, query, reader):
             days.update(dict.fromkeys(_inside(day_name(first), day_name(last), calendar)))
         days[day_name(last)] = None
     return list(days)
 
 
-def _is_span(first: Mention, last: Mention, query: Reading, reader: Reader) -> bool:
-    """Whether two days are the ends of a span: 'Friday to Sunday', 'Fri–Sun', 'between Friday and Sunday'."""
-    parts = {at for one in query.all("part_of_day") for at in range(one.first, one.last + 1)}
+def _is_span(first: Mention, last: Mention, parts: set[int], query: Reading, reader: Reader) -> bool:
+    """Whether two days are the ends of a span: 'Friday to Sunday', 'Fri–Sun', 'between Friday and Sunday'.
+
+    `parts` are tokens that name a part of a day, as in 'Friday evening to Sunday'.
+    """
     between = [query.tokens[at] for at in range(first.last + 1, last.first) if at not in parts]
     words = [token.text for token in between]
     if not 0 < len(words) <= _MOST_BETWEEN:

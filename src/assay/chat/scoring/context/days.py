@@ -226,7 +226,9 @@ class ResponseDays:
         """The figure that the one at token `index` repeats in brackets, if it does: '5 °C (41 °F)'."""
         if index < 2 or self._response.tokens[index - 1].text != "(":
             return index
-        return next((figure.first for figure in self._response.quantities if figure.last == index - 2), index)
+        figures = self._response.quantities
+        at = bisect_left(figures, index - 1, key=FIRST) - 1
+        return figures[at].first if at >= 0 and figures[at].last == index - 2 else index
 
     def _is_of_other_days(self, index: int, first: int) -> bool:
         """Whether token `index` follows 'otherwise', and no day is named between: 'Monday is dry; otherwise rain'."""
