@@ -27,7 +27,7 @@ from assay.chat.reading.places import words_of
 from assay.chat.reading.recognition import Read, Readers
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
-from assay.chat.scoring.context.days import Calendar
+from assay.chat.scoring.context.calendar import Calendar
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.context.preferences import read_preferences
 from assay.chat.scoring.context.question import Question

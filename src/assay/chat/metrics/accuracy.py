@@ -12,8 +12,8 @@ from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.context.arrivals import arrivals, true_arrival
 from assay.chat.scoring.context.asked import dates_claimed, own_words, tells_amount
+from assay.chat.scoring.context.calendar import ANOTHER_DAY, PAST, PRESENT, is_later
 from assay.chat.scoring.context.claims import RATES, Claim, FigureClaim, StateClaim, denied_figures
-from assay.chat.scoring.context.days import ANOTHER_DAY, PAST, PRESENT, is_later
 from assay.chat.scoring.context.elsewhere import told_elsewhere
 from assay.chat.scoring.context.truth import (
     EPSILON,

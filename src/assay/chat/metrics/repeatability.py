@@ -6,7 +6,7 @@ from assay.chat.metrics._soundness import is_baseless
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
-from assay.chat.scoring.context.days import PRESENT
+from assay.chat.scoring.context.calendar import PRESENT
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.plural import counted
 

@@ -17,6 +17,7 @@ from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.context.asked import dates_claimed
+from assay.chat.scoring.context.calendar import Calendar, is_later
 from assay.chat.scoring.context.claims import (
     FigureClaim,
     StateClaim,
@@ -29,7 +30,7 @@ from assay.chat.scoring.context.claims import (
 )
 from assay.chat.scoring.context.clause_subjects import is_of_accessory, is_of_no_product
 from assay.chat.scoring.context.counts import counts_of_product
-from assay.chat.scoring.context.days import Calendar, ResponseDays, is_later
+from assay.chat.scoring.context.days import ResponseDays
 from assay.chat.scoring.context.elsewhere import is_said_elsewhere
 from assay.chat.scoring.context.failures import failures
 from assay.chat.scoring.context.other_offers import is_of_others, may_tell_of_others

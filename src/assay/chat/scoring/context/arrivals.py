@@ -14,7 +14,7 @@ from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.positions import within
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reading
-from assay.chat.scoring.context.days import day_name
+from assay.chat.scoring.context.calendar import day_name
 from assay.chat.scoring.context.truth import EPSILON
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.text import Mention, Reader, Reading
-from assay.chat.scoring.context.days import Calendar, day_name
+from assay.chat.scoring.context.calendar import Calendar, day_name
 
 _DASHES = frozenset("-–—")
 # How many tokens may part the days of a span ("to the", "right through to"), and stand after a 'between'.

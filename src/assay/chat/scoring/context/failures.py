@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.context.asked import dates_claimed, unclaimed
+from assay.chat.scoring.context.calendar import is_later
 from assay.chat.scoring.context.claims import INSTEAD
-from assay.chat.scoring.context.days import is_later
 from assay.chat.scoring.context.truth import states_on
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from assay.chat.domains import Domain, Outline
 from assay.chat.reading.dates import Moment
 from assay.chat.reading.places import Place
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.context.calendar import PAST, PRESENT, Calendar, is_later
 from assay.chat.scoring.context.day_spans import days_with_spans
-from assay.chat.scoring.context.days import PAST, PRESENT, Calendar, is_later
 from assay.chat.scoring.context.places import Subjects
 from assay.chat.scoring.once import once
 

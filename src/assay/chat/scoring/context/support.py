@@ -22,8 +22,8 @@ from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.context.calendar import PAST, PRESENT, is_later
 from assay.chat.scoring.context.claims import FigureClaim
-from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 from assay.chat.scoring.context.places import is_one_of
 from assay.chat.transcript import ToolCall
 

@@ -14,10 +14,10 @@ from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
 from assay.chat.reading.tokens import CLAUSE_MARKS
 from assay.chat.scoring.context.absences import absences
+from assay.chat.scoring.context.calendar import PAST, PRESENT, is_later
 from assay.chat.scoring.context.claims import INSTEAD, NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context.clause_subjects import is_of_something_else
 from assay.chat.scoring.context.counts import priced_together
-from assay.chat.scoring.context.days import PAST, PRESENT, is_later
 from assay.chat.scoring.context.own_figures import of_product
 
 if TYPE_CHECKING:
