@@ -19,6 +19,7 @@ from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.reading.traits import NOTABLE
+from assay.chat.scoring.context.namesakes import told_apart
 from assay.chat.scoring.context.products import ProductNames
 from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.context.set_aside import without_rejected
@@ -75,10 +76,13 @@ class Subjects:
         # What follows a comma ("Helsinki, FI") is left out.
         self._true_words = words_of(true.split(",")[0]) if true else ()
         self._has_true_subject = bool(true)
+        self._true = true or ""
         self._articles = frozenset(reader.lexicon.language.get("articles", ()))
         language = reader.lexicon.language["stemmer"]
         self._others = [name for name in others if (name,) != self._true_words]
-        self._key = sys.intern(f"subjects, in {language}, with {' '.join((*self._true_words, '|', *self._others))}")
+        self._key = sys.intern(
+            f"subjects, in {language}, with {' '.join((self._true, *self._true_words, '|', *self._others))}"
+        )
         self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._comparing = frozenset(reader.lexicon.language.get("comparing_words", ()))
@@ -300,12 +304,19 @@ class Subjects:
             firsts = {place.first for place in places}
             found = find_words(reading, self._others, self._reader)
             places = sorted([*places, *(one for one in found if one.first not in firsts)], key=FIRST)
+        if places and self._true_may_have_namesakes:
+            places = told_apart(places, reading, self._true, self.true_names[0])
         if len(places) > 1 and "negation" in reading.lists and self._domain.uses_places:
             places = without_rejected(places, reading, self._reader)
         names = [place.name for place in places]
         assigned = _assigned(reading, places) if len(places) > 1 else {}
         is_true = self.is_true_name(names)
         return _Named(places, [place.first for place in places], names, frozenset(names), is_true, assigned)
+
+    @once
+    def _true_may_have_namesakes(self) -> bool:
+        """Whether the ground truth's city is written with its country, or has a name of several words."""
+        return self._domain.uses_places and (len(self._true_words) > 1 or "," in self._true) and bool(self.true_names)
 
     def _find(self, reading: Reading) -> list[Place]:
         if not self._suite_names and any(place.name in self.true_names for place in reading.places):
