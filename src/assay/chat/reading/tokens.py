@@ -11,11 +11,22 @@ from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from operator import attrgetter, sub
 
+from assay.chat.reading.arithmetic import Arithmetic
 from assay.chat.reading.entries import WordRun, is_form
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer, may_name_city
 from assay.chat.reading.quantities import parse_number
-from assay.chat.reading.traits import ENDS_CLAUSE, FOREIGN, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
+from assay.chat.reading.traits import (
+    ENDS_CLAUSE,
+    FOREIGN,
+    IN_RUN,
+    IS_WORD,
+    MARKED,
+    NAMES_CITY,
+    NOTABLE,
+    RELATES,
+    having,
+)
 from assay.chat.reading.visible import as_latin
 
 STOPS = frozenset(".!?…\n")
@@ -184,6 +195,12 @@ class _Known(dict[str, Token]):
         super().__init__()
         self._lexicon = lexicon
         self._use_places = use_places
+        self._relating = Arithmetic.of(lexicon.language).combining.union(
+            *(
+                lexicon.language.get(name, ())
+                for name in ("origin_words", "following_words", "comparing_words", "from_words")
+            )
+        )
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self._number_words: Mapping[str, float] = {
@@ -293,6 +310,7 @@ class _Known(dict[str, Token]):
             IS_WORD: is_word,
             ENDS_CLAUSE: text in self._clause_ends,
             FOREIGN: text in self._foreign or raw in self._foreign,
+            RELATES: text in self._relating or (joins and text.endswith(self._possessive_endings)),
         }
         inner = self._lexicon.inner
         token = Token(

@@ -9,8 +9,10 @@ from itertools import compress
 
 # NOTABLE: starts a list entry or negates. MARKED: the tokeniser has to look at it (formatting, the end of a line or
 # sentence, a number). NAMES_CITY: starts the name of a city. IN_RUN: a content word or a comma, as in keyword stuffing.
-# FOREIGN: can give a figure another object than the domain's.
-NOTABLE, MARKED, NAMES_CITY, IN_RUN, IS_WORD, ENDS_CLAUSE, FOREIGN = _ALL = tuple(1 << bit for bit in range(7))
+# FOREIGN: can give a figure another object than the domain's. RELATES: can relate figures, by arithmetic or as what
+# one has come from.
+_ALL = tuple(1 << bit for bit in range(8))
+NOTABLE, MARKED, NAMES_CITY, IN_RUN, IS_WORD, ENDS_CLAUSE, FOREIGN, RELATES = _ALL
 _HAVING = {trait: bytes(int(bool(traits & trait)) for traits in range(256)) for trait in _ALL}
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from assay.chat.reading.traits import RELATES, has
 from assay.chat.scoring.context.claims import FigureClaim
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _MOST_BASES, _MOST_FACTORS, _MOST_SUMMED = 12, 12, 4
 _MOST_DERIVED = 60
 # A number beyond these counts nothing that somebody buys.
 _LEAST_FACTOR, _LARGEST_FACTOR = 2, 10_000
-_TEXT = attrgetter("text")
 _PERCENT = "percentage"
 # For products and sums of decimal fractions.
 EPSILON = 1e-9
@@ -42,10 +41,9 @@ def without_derived(
     open_claims = [claim for claim in claims if claim.what in based]
     if not open_claims or len(claims) + len(bases) > _MOST_DERIVED:
         return left
-    if context.reader.multiplied.isdisjoint([claim.what for claim in open_claims]):
-        combining = context.reader.arithmetic.combining
-        if combining.isdisjoint(map(_TEXT, context.response.tokens)):
-            return left
+    may_multiply = not context.reader.multiplied.isdisjoint([claim.what for claim in open_claims])
+    if not may_multiply and not has(context.response.traits, RELATES):
+        return left
     known = [*bases, *_facts(context, open_claims)]
     for claim in open_claims:
         operands = derived(context, claim, known)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from assay.chat.reading.positions import FIRST
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS
+from assay.chat.reading.traits import RELATES, has
 
 # How many words may stand between a word such as 'from' and what it leads to: "after a mild and rainy Monday".
 _DESCRIBING = 4
@@ -25,7 +26,8 @@ _ENDS = CLAUSE_MARKS | STOPS
 def origins(days: Sequence[Mention], response: Reading, reader: Reader) -> dict[int, Mention]:
     """The day of each token that tells what something has come from; to all other tokens, these days do not reach."""
     found: dict[int, Mention] = {}
-    if response.quantities or response.numbers or "states" in response.lists:
+    relates = has(response.traits, RELATES) or any(one.role == "change" for one in response.quantities)
+    if relates and (response.quantities or response.numbers or "states" in response.lists):
         for day in days:
             span = _span(day, response, reader)
             if span is not None:
