@@ -23,15 +23,15 @@ _SHORTEST_COUNTRY = 4
 _MOST_KEPT = 4_096
 
 
-def told_apart(places: Sequence[Place], reading: Reading, true: str, name: str) -> list[Place]:
+def with_namesakes(places: Sequence[Place], reading: Reading, true: str, name: str) -> list[Place]:
     """The places, with a name of their own for those that are another city than the truth's.
 
     `true` is the truth's city as it is written, with its country if that is given; `name` its main name.
     """
-    return [_told_apart(place, reading, true, name) for place in places]
+    return [_with_namesake(place, reading, true, name) for place in places]
 
 
-def _told_apart(place: Place, reading: Reading, true: str, name: str) -> Place:
+def _with_namesake(place: Place, reading: Reading, true: str, name: str) -> Place:
     is_beginning = f"{name} ".startswith(f"{place.name} ")
     if not is_beginning or (place.name == name and "," not in true):
         return place

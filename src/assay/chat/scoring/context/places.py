@@ -19,7 +19,7 @@ from assay.chat.reading.positions import FIRST, within
 from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.reading.traits import NOTABLE
-from assay.chat.scoring.context.namesakes import told_apart
+from assay.chat.scoring.context.namesakes import with_namesakes
 from assay.chat.scoring.context.products import ProductNames
 from assay.chat.scoring.context.respective import respective
 from assay.chat.scoring.context.set_aside import without_rejected
@@ -305,7 +305,7 @@ class Subjects:
             found = find_words(reading, self._others, self._reader)
             places = sorted([*places, *(one for one in found if one.first not in firsts)], key=FIRST)
         if places and self._true_may_have_namesakes:
-            places = told_apart(places, reading, self._true, self.true_names[0])
+            places = with_namesakes(places, reading, self._true, self.true_names[0])
         if len(places) > 1 and "negation" in reading.lists and self._domain.uses_places:
             places = without_rejected(places, reading, self._reader)
         names = [place.name for place in places]
