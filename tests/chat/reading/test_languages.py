@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tomllib
+from collections import Counter
 from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
 
 from assay.chat import ChatbotEvaluator, Domain
+from assay.chat.domains import DOMAINS
 from assay.chat.domains.weather import read_truth
+from assay.chat.reading.lexicon import compile_lexicon
 
 GERMAN = """
 stemmer = "german"
@@ -109,3 +113,16 @@ def test_german_advice(german: ChatbotEvaluator) -> None:
 def test_the_shipped_files_have_the_keys_that_a_copy_needs() -> None:
     english = tomllib.loads((files("assay.chat.reading") / "languages" / "en.toml").read_text("utf-8"))
     assert set(tomllib.loads(GERMAN)) <= set(english)
+
+
+@pytest.mark.parametrize("domain", ["weather", "shop"])
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_no_word_begins_too_many_entries(domain: str, language: str) -> None:
+    """Entries of several groups stand for the product of them: all are made when a text first has their first word."""
+    lexicon = compile_lexicon(language, DOMAINS.get(domain).folder, {})
+    begun: Counter[str] = Counter()
+    for table in (lexicon.by_stem, lexicon.by_form):
+        for first, patterns in table.items():
+            begun[first] += sum(math.prod(map(len, pattern.rest)) for pattern in patterns)
+    assert {word: number for word, number in begun.items() if number > 5_000} == {}
+    assert begun.total() < 40_000
