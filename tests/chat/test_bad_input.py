@@ -122,6 +122,9 @@ REPEATED = {
     "tables of days": "| Day | Monday | Tuesday |\n|---|---|---|\n| High | 15°C | 16°C |\n\n",
     "corrections": "It is 15°C. I take that back. ",
     "former figures": "It is down from 15°C in Helsinki. ",
+    "denied figures": "No, it is 15 °C, not 17 °C. ",
+    "without": "It is 15 °C without a cloud. ",
+    "spans of days": "from Friday to Sunday rain, ",
 }
 
 
@@ -154,6 +157,8 @@ def test_time_is_linear_in_the_number_of_sentences(kind: str) -> None:
         "It is €64 for members. ",
         "It lasts a month. ",
         "It is 3 days old. ",
+        "It is not available. ",
+        "A competitor sells it for €64. ",
     ],
 )
 @pytest.mark.slow(seconds=0.7)

@@ -264,27 +264,38 @@ def _denied_truth(context: ScoringContext) -> Finding | None:
 
 def _denies_itself(context: ScoringContext) -> Finding | None:
     """A figure, or the true state in the same word, that the answer affirms and denies of one time: 'yes and no'."""
-    for denied in denied_figures(context):
-        for claim in context.figure_claims:
-            if _is_same(claim, denied) and (claim.said.low, claim.said.high) == (denied.said.low, denied.said.high):
-                return Finding([claim.said, denied.said])
+    denied_claims = denied_figures(context)
+    affirmed: dict[tuple[object, ...], FigureClaim] = {}
+    for figure in context.figure_claims if denied_claims else ():
+        affirmed.setdefault((*_thing_and_time(figure), figure.said.low, figure.said.high), figure)
+    for denied in denied_claims:
+        same = affirmed.get((*_thing_and_time(denied), denied.said.low, denied.said.high))
+        if same is not None:
+            return Finding([same.said, denied.said])
     if all(claim.affirmed for claim in context.asked_claims):
         return None
     wanted = context.true_sets.wanted
     claims = [claim for claim in context.asked_claims if claim.what in wanted]
     word = context.reader.lexicon.stem
     tokens = context.response.tokens
-    for denied_state in (claim for claim in claims if not claim.affirmed):
-        for state in (claim for claim in claims if claim.affirmed):
-            first, second = (word(tokens[one.said.first].text) for one in (state, denied_state))
-            if first == second and state.said.first != denied_state.said.first and _is_same(state, denied_state):
-                return Finding([state.said, denied_state.said])
+    named: dict[tuple[object, ...], list[TextSpan]] = {}  # the first two places where each is affirmed
+    for claim in claims:
+        if claim.affirmed:
+            places = named.setdefault((*_thing_and_time(claim), word(tokens[claim.said.first].text)), [])
+            if len(places) < 2:
+                places.append(claim.said)
+    for claim in claims:
+        if claim.affirmed:
+            continue
+        for said in named.get((*_thing_and_time(claim), word(tokens[claim.said.first].text)), ()):
+            if said.start != claim.said.start:
+                return Finding([said, claim.said])
     return None
 
 
-def _is_same(one: Claim, other: Claim) -> bool:
-    """Whether two claims are of the same thing and time."""
-    return (one.what, one.subjects, one.day, one.part) == (other.what, other.subjects, other.day, other.part)
+def _thing_and_time(claim: Claim) -> tuple[object, ...]:
+    """What a claim is of; of several claims, it is equal if they are of the same thing and time."""
+    return claim.what, tuple(claim.subjects), claim.day, claim.part
 
 
 def _wrong_date(context: ScoringContext) -> Finding | None:

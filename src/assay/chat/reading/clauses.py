@@ -204,11 +204,13 @@ class Clauses:
 
         Only a negation directly before it speaks of absence: 'rain instead of clouds' does not.
         """
-        for absent in reading.all("if_absent"):
+        absences = reading.all("if_absent")
+        negating = set(negations) if absences else set()
+        for absent in absences:
             at = absent.first - 1
-            while at >= 0 and at not in negations and reading.tokens[at].text in self._before_absent:
+            while at >= 0 and at not in negating and reading.tokens[at].text in self._before_absent:
                 at -= 1
-            if absent.refuted and at in negations and self._means_none(reading.tokens[at]):
+            if absent.refuted and at in negating and self._means_none(reading.tokens[at]):
                 keys = tuple(key.removeprefix("if_absent.") for key in absent.keys[:-1])
                 opposite = absent.of_lists(keys)
                 for key in keys:

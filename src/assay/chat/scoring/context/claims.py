@@ -89,6 +89,7 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     response = context.response
     errors = [one for one in response.all("error") if one.keys[0] != "error.regret"]
     failed = {response.sentence(one.first) for one in errors}
+    missing = {at for one in errors for at in range(one.first, one.last + 1)}
     locate = context.locate
     found = []
     known: dict[int, Where] = {}  # several states may be of one word
@@ -98,8 +99,7 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         if mention.last <= times.get(mention.first, -1):
             continue  # "Sun 22 Nov" is a day; "currently dry" is more than a time
         refuted = mention.refuted and (
-            response.sentence(mention.first) not in failed
-            or any(one.first <= mention.first <= one.last for one in errors)  # "the lamp is not available"
+            response.sentence(mention.first) not in failed or mention.first in missing  # "the lamp is not available"
         )
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue

@@ -69,7 +69,7 @@ def is_of_no_product(context: ScoringContext, index: int) -> bool:
     be any, 'le service client'. It may follow the verb: 'derzeit ist der Dienst nicht verfügbar'.
     """
     reader, tokens = context.reader, context.response.tokens
-    failed = any(one.first == index for one in context.response.all("error"))
+    failed = index in _tokens_of(context, "error", only_first=True)
     if index and tokens[index - 1].text == ":" and not failed:
         return False  # "Stock information: in stock", not "Stock service: unavailable"
     words = range(index - len(_clause_before(context, index, _LONG_REACH)), index)
@@ -93,10 +93,21 @@ def _is_not_stocked(context: ScoringContext, noun: Token) -> bool:
     return bool(noun.phrases) or all(token.text != noun.text for token in context.query.tokens)
 
 
+def _tokens_of(context: ScoringContext, key: str, *, only_first: bool = False) -> set[int]:
+    """The tokens of the mentions of a list, or the first ones; kept, as each state asks for them."""
+    name = f"{'first tokens' if only_first else 'tokens'} of {key}"
+    known = context.derived.get(name)
+    if not isinstance(known, set):
+        mentions = context.response.all(key)
+        known = {at for one in mentions for at in range(one.first, one.first + 1 if only_first else one.last + 1)}
+        context.derived[name] = known
+    return known
+
+
 def _head(context: ScoringContext, words: Sequence[int], *, may_open: bool) -> list[int]:
     """The words of a subject up to the first preposition, which may open it if `may_open` is set; no small words."""
     reader, tokens = context.reader, context.response.tokens
-    denying = {at for one in context.response.all("negation") for at in range(one.first, one.last + 1)}
+    denying = _tokens_of(context, "negation")
     idle = reader.small_words | reader.lexicon.before_state
     head: list[int] = []
     for at in words:

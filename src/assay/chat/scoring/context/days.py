@@ -24,6 +24,8 @@ from assay.chat.scoring.once import once
 _SPANS = frozenset({None, "week", "weekend", "later"})
 # In a longer clause, only this many tokens on either side are searched.
 _CLAUSE_REACH = 20
+# Brackets around a clause are at most so many of its parts away.
+_MOST_PARTS = 40
 # The roles of figures that are those of a day.
 _OF_DAY = frozenset({"actual", "high", "low"})
 # "A clear but frigid Thursday": how many tokens before a day its description may begin.
@@ -358,12 +360,12 @@ class ResponseDays:
         """
         ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
         before, after = bisect_left(ends, index), bisect_right(ends, index)
-        in_sentence = range(before - 1, bisect_left(ends, first) - 1, -1)
+        in_sentence = range(before - 1, max(bisect_left(ends, first), before - _MOST_PARTS) - 1, -1)
         opened = next((at for at in in_sentence if tokens[ends[at]].text in "()"), None)
         if opened is not None and tokens[ends[opened]].text == "(":
             # "A change (22 °C, storms) comes this evening": the clause is the one around the brackets.
             before, closed = opened, after
-            while closed < len(ends) and tokens[ends[closed]].text != ")":
+            while closed < min(len(ends), after + _MOST_PARTS) and tokens[ends[closed]].text != ")":
                 closed += 1
             after = closed + 1
         start = max(first, index - _CLAUSE_REACH, ends[before - 1] + 1 if before else 0)
