@@ -66,7 +66,7 @@ class Check(BaseModel):
 
     @property
     def is_implied(self) -> bool:
-        """Whether it stands for another check, which cannot be made: it is no demand of the scenario by itself."""
+        """Whether it stands for another check, which cannot be made: the scenario does not demand it by itself."""
         return self._is_implied
 
     def only_if_measured(self) -> Check:

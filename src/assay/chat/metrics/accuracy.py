@@ -234,7 +234,7 @@ class _Day(msgspec.Struct, eq=False, gc=False):
     claims: list[StateClaim] = msgspec.field(default_factory=list)
 
     def wrong(self) -> list[TextSpan]:
-        """The states affirmed if none of them agrees with the truth: it is no excuse that another day's does."""
+        """The states affirmed if none of them agrees with the truth: another day that agrees does not excuse it."""
         if any(claim.what in self.sets.wanted for claim in self.claims):
             return []
         return [claim.said for claim in self.claims if claim.what not in self.sets.against]

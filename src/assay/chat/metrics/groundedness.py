@@ -22,7 +22,7 @@ def _has_source(context: ScoringContext, claim: FigureClaim) -> bool:
     if claim.said.role == "change":
         return False
     if claim.said.role == "other" and not context.kinds[claim.what].checked:
-        return False  # the height of a cloud is no depth of snow
+        return False  # the height of a cloud is not the depth of snow
     needs = context.kinds[claim.what].sourced_with
     if needs is None:
         return True

@@ -47,7 +47,7 @@ class IntentionReader:
         return found
 
     def _is_told(self, reading: Reading, mention: Mention) -> bool:
-        """Whether what follows the words is no object of theirs: 'I hope so'."""
+        """Whether what follows the words is not what is wished: 'I hope so'."""
         after = mention.last + 1
         return after < len(reading.tokens) and reading.tokens[after].text in self._not_after
 

@@ -21,6 +21,7 @@ class ReportReader:
     def __init__(self, language: Mapping[str, Any], clause_ends: frozenset[str]) -> None:
         hypothesis = language["hypothesis"]
         self._clause_ends = clause_ends
+        self._comparing = frozenset(hypothesis.get("comparing", ()))
         self._clause_words = frozenset(language["clause_words"])
         self._was = frozenset(hypothesis.get("was", ()))
         self._past_forms = frozenset(hypothesis.get("past_forms", ()))
@@ -52,12 +53,18 @@ class ReportReader:
         return found
 
     def hearsay(self, reading: Reading) -> set[int]:
-        """Tokens after 'some say' or 'in a perfect world', up to a word such as 'but' or the end of the sentence."""
+        """Tokens after 'some say' or 'in a perfect world', up to a word such as 'but', a colon or the sentence's end.
+
+        A colon that directly follows leads to what is said. "As elsewhere, it rains" says that it rains.
+        """
         found: set[int] = set()
         for hearsay in reading.all("hearsay"):
+            if hearsay.first and reading.tokens[hearsay.first - 1].text in self._comparing:
+                continue
             _, last = reading.sentence(hearsay.first)
             for at in range(hearsay.last + 1, last + 1):
-                if reading.tokens[at].text in self._clause_words:
+                text = reading.tokens[at].text
+                if text in self._clause_words or (text in ":;" and at > hearsay.last + 1):
                     break
                 found.add(at)
         return found

@@ -35,7 +35,7 @@ class WayWords:
     restored: frozenset[str]
     """What something will be when it works again."""
     nothing: frozenset[str]
-    """Words that say that there is none: nothing."""
+    """Words such as "nothing", after which no way forward follows."""
     connectives: frozenset[str]
     """Words that only lead to an alternative: instead, meanwhile."""
 

@@ -147,7 +147,7 @@ def form_of(graph: Pregel[Any, Any, Any, Any]) -> StateForm | EntrypointForm:
 
 
 def _function_of(graph: Pregel[Any, Any, Any, Any]) -> Callable[..., Any] | None:
-    """The function that was decorated with `@entrypoint`; None if the graph is none of these."""
+    """The function that was decorated with `@entrypoint`; None for any other graph."""
     if graph.input_channels != START or len(graph.nodes) != 1:
         return None
     [node] = graph.nodes.values()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.positions import within
+from assay.chat.reading.tokens import CLAUSE_MARKS
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Mention
@@ -27,13 +28,19 @@ def is_of_others(context: ScoringContext, index: int) -> bool:
     """
     response = context.response
     first, stop = _part(context, index)
-    if within(response.all("elsewhere"), first, stop):
+    if any(_reaches(context, one, index) for one in within(response.all("elsewhere"), first, stop)):
         return context.reader.lexicon.this_shop.isdisjoint([token.text for token in response.tokens[first:stop]])
     if within(context.subjects.mentions(response), first, index):
         return False
     # "Other tents cost €95", not "the other day"
     said = [one for one in within(response.all("not_this"), first, index) if one.first == first or _is_anywhere(one)]
-    return bool(said)
+    return any(not context.reader.has_anaphor(response.tokens[one.last + 1 : index]) for one in said)
+
+
+def _reaches(context: ScoringContext, elsewhere: Mention, index: int) -> bool:
+    """Whether another shop is named before token `index` or in its clause: not in '€89.90 – not cheaper elsewhere'."""
+    between = context.response.tokens[index : elsewhere.first]
+    return not any(token.text in CLAUSE_MARKS for token in between)
 
 
 def _is_anywhere(said: Mention) -> bool:
